@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
@@ -96,35 +97,8 @@ type Tx interface {
 	Retention() retention.Store
 
 	// Erase persons.
-	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
-	NextErasure(ctx context.Context, companyID string) (*facts.Erasure, error)
-	MoveErasure(ctx context.Context, companyID string, e *facts.Erasure, orders, events int) error
-	FindErasedOrders(ctx context.Context, companyID string, e *facts.Erasure, limit int) (int, error)
-	FindErasedVersions(ctx context.Context, companyID string, e *facts.Erasure, keys []facts.Key, limit int) (last string, looked int, err error)
-	AddKeysOfOrders(ctx context.Context, companyID string, e *facts.Erasure) error
-	ErasureKeys(ctx context.Context, companyID string, e *facts.Erasure) ([]facts.Key, error)
-	FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error)
-	AddErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, visitors []facts.ErasedVisitor) error
-	AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error
-	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
-	OrdersToSeal(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.SealCandidate, error)
-	QueueAround(ctx context.Context, companyID string, e *facts.Erasure, cause facts.Cause) (int, error)
-	QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error)
-	NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error)
-	EventsUntil(ctx context.Context, companyID, visitor string, after facts.EventCursor, until time.Time, limit int) ([]facts.Event, error)
-	UnreadEvents(ctx context.Context, companyID string, after uuid.UUID, limit int) (events []facts.Event, last uuid.UUID, looked int, err error)
-	DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error
-	EraseSightings(ctx context.Context, companyID string, e *facts.Erasure, v facts.ErasedVisitor) error
-	EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error
-	VisitorErased(ctx context.Context, companyID string, e *facts.Erasure, visitor string) error
-	OrdersToErase(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]string, error)
-	SealFirsts(ctx context.Context, companyID string, orderIDs []string) error
-	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
-	EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
-	OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error
-	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
-	EraseLate(ctx context.Context, companyID string, orders []facts.LateOrder) error
-	EndErasure(ctx context.Context, companyID string, e *facts.Erasure, now time.Time) error
+	Erasure() erasure.Store
+	Erased() erasure.Known
 
 	// Write outcomes.
 	OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error)

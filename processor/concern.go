@@ -127,7 +127,7 @@ func (a *application) keepSealedFirsts(ctx context.Context, inferred []facts.Fir
 	for i := range of {
 		ids[i] = of[i].OrderID
 	}
-	kept, err := a.tx.SealedFirsts(ctx, a.company, ids)
+	kept, err := a.tx.Erased().SealedFirsts(ctx, a.company, ids)
 	if err != nil {
 		return err
 	}

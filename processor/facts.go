@@ -124,7 +124,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	if err := a.tx.ReplaceEvents(ctx, a.company, replacing); err != nil {
 		return nil, err
 	}
-	list := sortedDays(days)
+	list := facts.SortedDays(days)
 	var lost []facts.Key
 	for _, d := range list {
 		keys, err := a.rebuildSightings(ctx, d)

@@ -34,6 +34,16 @@ func (a *application) seal(ctx context.Context, list []facts.SealCandidate) (sea
 	return sealed, nil
 }
 
+// sealAll stores the seals of orders, and their outcomes by them.
+func (a *application) sealAll(ctx context.Context, orderIDs []string) error {
+	for ids := range slices.Chunk(orderIDs, sealsPerStep) {
+		if err := a.sealOrders(ctx, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (a *application) sealOrders(ctx context.Context, ids []string) error {
 	var seals []facts.Seal
 	for left := ids; len(left) > 0; {

@@ -22,7 +22,7 @@ func (a *application) storeStatements(ctx context.Context) error {
 	}
 	if len(a.erasures) > 0 { // admin has stored them; they are done between two batches
 		a.done.statements += len(a.erasures)
-		if err := a.tx.BeginErasures(ctx, a.company, a.erasures); err != nil {
+		if err := a.tx.Erased().BeginErasures(ctx, a.company, a.erasures); err != nil {
 			return err
 		}
 		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
@@ -35,7 +35,7 @@ func (a *application) storeStatements(ctx context.Context) error {
 // askedNext is the id of what the company's merchant has asked for and that is to be done next;
 // "" where nothing is.
 func (a *application) askedNext(ctx context.Context) (string, error) {
-	e, err := a.tx.NextErasure(ctx, a.company)
+	e, err := a.tx.Erasure().NextErasure(ctx, a.company)
 	if err != nil {
 		return "", err
 	}

@@ -185,6 +185,6 @@ func (x *Index) HasErasures() bool { return x.rules.HasErasures }
 
 // IsOnePerson reports whether a visitor that was seen with a person's key is that person:
 // its id cannot be guessed, and it has not more identities than one shopper may have.
-func IsOnePerson(v facts.ErasedVisitor) bool {
-	return facts.IsSecretID(v.ID) && v.Identities <= hubIdentities
+func IsOnePerson(visitor string, identities int) bool {
+	return facts.IsSecretID(visitor) && identities <= hubIdentities
 }

@@ -5,23 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
-
-// Erasure asks to remove a person (docs/security.md, "Erasure of a person").
-type Erasure struct {
-	ErasureID string // UUID
-	AskedAt   time.Time
-	Salt      []byte // of the surrogates; it is thrown away when the erasure is done
-	Phase     ErasurePhase
-	After     EventCursor // how far the phase has come
-	OrderID   string      // likewise, of EraseFindVersions
-}
 
 // InOrder reports whether an order has one of the keys.
 func InOrder(o *wire.Order, keys []Key) bool {
@@ -33,12 +22,6 @@ func InOrder(o *wire.Order, keys []Key) bool {
 		has = append(has, Key{KeyUser, o.Former[i].UserKey})
 	}
 	return slices.ContainsFunc(keys, func(k Key) bool { return k.Value != "" && slices.Contains(has, k) })
-}
-
-// EventCursor names an event of a visitor, or of a company.
-type EventCursor struct {
-	At time.Time
-	ID uuid.UUID
 }
 
 // ErasurePhase is what an erasure does next. The numbers are stored and never change.
@@ -111,12 +94,6 @@ func PersonKeys(o *wire.Order) (keys []Key) {
 	return keys
 }
 
-// LateOrder is an order that was accepted before its person was erased, and came after it.
-type LateOrder struct {
-	OrderID  string
-	ErasedAt time.Time // when the erasure was asked for
-}
-
 // Surrogates stand for the keys of an erased order: random, of the same form, and equal
 // where the keys were equal and of one erasure.
 type Surrogates struct {
@@ -133,19 +110,21 @@ func (s *Surrogates) places() []*string {
 // surrogateKinds are what surrogates are made of beside the keys, in the order of keyedFields.
 var surrogateKinds = [...]string{"email", "phone", "customer", "cart", "cart_no", "net", "visitor"}
 
-// Erase replaces the keys of an order by surrogates that are made of an erasure's salt,
-// and returns them. They cannot be made again once the salt is gone.
-func (e *Erasure) Erase(o *wire.Order) (s Surrogates) {
+// Salt is what the surrogates of one erasure are made of. They cannot be made again once it is gone.
+type Salt []byte
+
+// Erase replaces the keys of an order by surrogates, and returns them.
+func (salt Salt) Erase(o *wire.Order) (s Surrogates) {
 	for i, to := range s.places() {
 		if key := keyedFields[i].current(o); key.Valid && key.Value != "" {
-			*to = e.surrogate(surrogateKinds[i], key.Value)
+			*to = salt.surrogate(surrogateKinds[i], key.Value)
 			key.Value = *to
 		}
 	}
 	for _, f := range o.Former {
 		for i, field := range keyedFields {
 			if key := field.former(&f); *key != "" {
-				*key = e.surrogate(surrogateKinds[i], *key)
+				*key = salt.surrogate(surrogateKinds[i], *key)
 			}
 		}
 		s.Former = append(s.Former, f)
@@ -155,8 +134,8 @@ func (e *Erasure) Erase(o *wire.Order) (s Surrogates) {
 }
 
 // surrogate returns what stands for a key of the person.
-func (e *Erasure) surrogate(kind, value string) string {
-	mac := hmac.New(sha256.New, e.Salt)
+func (salt Salt) surrogate(kind, value string) string {
+	mac := hmac.New(sha256.New, salt)
 	mac.Write([]byte(kind + "\x00" + value))
 	sum := mac.Sum(nil)
 	switch {
@@ -171,7 +150,7 @@ func (e *Erasure) surrogate(kind, value string) string {
 }
 
 // Visitor returns what stands for a visitor's id in its days.
-func (e *Erasure) Visitor(id string) string { return e.surrogate("visitor", id) }
+func (salt Salt) Visitor(id string) string { return salt.surrogate("visitor", id) }
 
 // Replace replaces the keys of a version of an erased order that comes later: by the
 // surrogates, and by null where the order had no such key.
@@ -217,11 +196,4 @@ func (v OrderVersion) Erased(s *Surrogates) OrderVersion {
 	s.Replace(&v.Order)
 	v.Personal, v.PersonalDigest = nil, nil
 	return v
-}
-
-// ErasedVisitor is a visitor that was seen with a key of an erased person.
-type ErasedVisitor struct {
-	ID         string
-	Identities int  // customers, e-mails or phones, of the kind of which it has most; counted up to a limit
-	Wholly     bool // it is the person: all of its events go, not only those that name the person
 }

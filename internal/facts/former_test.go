@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -364,14 +362,14 @@ func TestAnErasureKnowsTheKeysOfBothSecrets(t *testing.T) {
 // What stands for the keys of an erased order keeps them apart, and joins what they joined.
 func TestSurrogatesOverARotation(t *testing.T) {
 	t.Parallel()
-	e := Erasure{ErasureID: uuid.NewString(), Salt: []byte("salt")}
+	salt := Salt("salt")
 	before, _ := rotated(t, "1")
 	while, _ := rotated(t, "12")
 	after, _ := rotated(t, "2")
 	was := before
-	e.Erase(&before)
-	surrogates := e.Erase(&while)
-	e.Erase(&after)
+	salt.Erase(&before)
+	surrogates := salt.Erase(&while)
+	salt.Erase(&after)
 	if InOrder(&while, PersonKeys(&was)) || len(while.Former) != 1 {
 		t.Fatalf("it still has the person's keys: %+v", while)
 	}

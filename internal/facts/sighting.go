@@ -2,6 +2,8 @@ package facts
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -111,4 +113,11 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// SortedDays returns days in a fixed order.
+func SortedDays(days map[VisitorDay]bool) []VisitorDay {
+	return slices.SortedFunc(maps.Keys(days), func(x, y VisitorDay) int {
+		return cmp.Or(cmp.Compare(x.Visitor, y.Visitor), x.Day.Compare(y.Day), cmp.Compare(fmt.Sprint(x.Hour), fmt.Sprint(y.Hour)))
+	})
 }

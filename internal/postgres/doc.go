@@ -5,8 +5,9 @@
 //	merchant   what merchants set up: stores, keys, people, influencers, costs; the outbox
 //	factstore  the SQL verbs of one transaction of the processor
 //	cases      what an order's decision reads; for the processor, previews and explanations
-//	retention  the removal of old events; factstore hands it out
+//	erasure    the erasure of persons; factstore hands it out, as
+//	retention  the removal of old events
 //	report     what pages and reports read
 //
-// None of them needs a file of another. No HTTP, no Kafka, no rule of attribution.
+// No HTTP, no Kafka, no rule of attribution.
 package postgres

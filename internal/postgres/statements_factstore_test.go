@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 	closing "github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
@@ -254,40 +255,41 @@ func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 
 // erasePerson sends the statements of every phase of an erasure.
 func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
-	e := &facts.Erasure{ErasureID: "019cd7a4-2e00-7000-8000-000000000009", AskedAt: noon, Salt: []byte("s")}
-	visitor := facts.ErasedVisitor{ID: "v", Wholly: true}
+	steps, known := tx.Erasure(), tx.Erased()
+	e := &erasure.Erasure{ErasureID: "019cd7a4-2e00-7000-8000-000000000009", AskedAt: noon, Salt: []byte("s")}
+	visitor := erasure.Visitor{ID: "v", Wholly: true}
 	version := facts.StoredVersion{At: noon, AcceptedAt: noon, ContentHash: []byte("h")}
-	_, _, errVersions := tx.FindErasedVersions(ctx, company, e, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:e"}}, 10)
-	_, _, errVisitor := tx.NextErasedVisitor(ctx, company, e)
-	_, _, _, errUnread := tx.UnreadEvents(ctx, company, uuid.Nil, 10)
+	_, _, errVersions := steps.FindErasedVersions(ctx, company, e, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:e"}}, 10)
+	_, _, errVisitor := steps.NextErasedVisitor(ctx, company, e)
+	_, _, _, errUnread := steps.UnreadEvents(ctx, company, uuid.Nil, 10)
 	return errors.Join(
-		tx.BeginErasures(ctx, company, []string{"00000000-0000-4000-8000-000000000000"}),
-		second(tx.NextErasure(ctx, company)),
-		tx.MoveErasure(ctx, company, e, 0, 0),
-		second(tx.FindErasedOrders(ctx, company, e, 10)), errVersions,
-		tx.AddKeysOfOrders(ctx, company, e),
-		second(tx.ErasureKeys(ctx, company, e)),
-		second(tx.FindErasedVisitors(ctx, company, e, 10)),
-		tx.AddErasedVisitors(ctx, company, e, []facts.ErasedVisitor{visitor}),
-		tx.AddErasedKeys(ctx, company, noon, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}}),
-		second(tx.ErasedUntil(ctx, company, [][]byte{{1}})),
-		second(tx.OrdersToSeal(ctx, company, e, 10)),
-		second(tx.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSeal})), errVisitor,
-		second(tx.QueueHubs(ctx, company, "v", facts.Cause{Kind: facts.CauseSeal})),
-		second(tx.EventsUntil(ctx, company, "v", facts.EventCursor{}, noon, 10)), errUnread,
-		tx.DeleteEvents(ctx, company, []facts.Event{{ID: uuid.Nil}}),
-		tx.EraseSightings(ctx, company, e, visitor),
-		tx.EraseSightings(ctx, company, e, facts.ErasedVisitor{ID: "w"}),
-		tx.EraseShopper(ctx, company, "v", "w"),
-		tx.VisitorErased(ctx, company, e, "v"),
-		second(tx.OrdersToErase(ctx, company, e, 10)),
-		tx.SealFirsts(ctx, company, []string{"o1"}),
-		second(tx.SealedFirsts(ctx, company, []string{"o1"})),
-		tx.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
-		tx.OrderErased(ctx, company, "o1", facts.Surrogates{}),
-		second(tx.ErasedOrders(ctx, company, []string{"o1"})),
-		tx.EraseLate(ctx, company, []facts.LateOrder{{OrderID: "o2", ErasedAt: noon}}),
-		tx.EndErasure(ctx, company, e, noon),
+		known.BeginErasures(ctx, company, []string{"00000000-0000-4000-8000-000000000000"}),
+		second(steps.NextErasure(ctx, company)),
+		steps.MoveErasure(ctx, company, e, 0, 0),
+		second(steps.FindErasedOrders(ctx, company, e, 10)), errVersions,
+		steps.AddKeysOfOrders(ctx, company, e),
+		second(steps.ErasureKeys(ctx, company, e)),
+		second(steps.FindErasedVisitors(ctx, company, e, 10)),
+		steps.AddErasedVisitors(ctx, company, e, []erasure.Visitor{visitor}),
+		steps.AddErasedKeys(ctx, company, noon, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}}),
+		second(known.ErasedUntil(ctx, company, [][]byte{{1}})),
+		second(steps.OrdersToSeal(ctx, company, e, 10)),
+		second(steps.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSeal})), errVisitor,
+		second(steps.QueueHubs(ctx, company, "v", facts.Cause{Kind: facts.CauseSeal})),
+		second(steps.EventsUntil(ctx, company, "v", erasure.Cursor{}, noon, 10)), errUnread,
+		steps.DeleteEvents(ctx, company, []facts.Event{{ID: uuid.Nil}}),
+		steps.EraseSightings(ctx, company, e, visitor),
+		steps.EraseSightings(ctx, company, e, erasure.Visitor{ID: "w"}),
+		steps.EraseShopper(ctx, company, "v", "w"),
+		steps.VisitorErased(ctx, company, e, "v"),
+		second(steps.OrdersToErase(ctx, company, e, 10)),
+		steps.SealFirsts(ctx, company, []string{"o1"}),
+		second(known.SealedFirsts(ctx, company, []string{"o1"})),
+		steps.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
+		steps.OrderErased(ctx, company, "o1", facts.Surrogates{}),
+		second(known.ErasedOrders(ctx, company, []string{"o1"})),
+		known.EraseLate(ctx, company, []erasure.LateOrder{{OrderID: "o2", ErasedAt: noon}}),
+		steps.EndErasure(ctx, company, e, noon),
 	)
 }
 

@@ -169,6 +169,25 @@ func Into(s *facts.StoredEvent) []any {
 	return []any{&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record}
 }
 
+// ScanEvent reads StoredColumns, and parses the event's record again.
+func ScanEvent(row pgx.CollectableRow) (facts.Event, error) {
+	var s facts.StoredEvent
+	if err := row.Scan(Into(&s)...); err != nil {
+		return facts.Event{}, err
+	}
+	return s.Parse()
+}
+
+// ScanKey reads the columns kind and key.
+func ScanKey(row pgx.CollectableRow) (facts.Key, error) {
+	var kind int16
+	var key []byte
+	if err := row.Scan(&kind, &key); err != nil {
+		return facts.Key{}, err
+	}
+	return facts.UnpackKey(kind, key)
+}
+
 // keyRequest asks where one key of one case leads.
 type keyRequest struct {
 	n      int32     // index of the request

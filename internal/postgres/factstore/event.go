@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
 )
 
 var eventRows = postgres.Rows[facts.Event]{
@@ -74,28 +75,16 @@ func (t *Tx) InsertEvents(ctx context.Context, companyID string, events []facts.
 var idRows = eventRows[:1]
 
 var storedCopies = `
-	select ` + storedColumns + `
+	select ` + cases.StoredColumns + `
 	from ` + idRows.Unnest("c") + `
-	join event_fact e on e.company_id = @company_id and e.event_id = c.event_id`
-
-// storedColumns are those that scanStored reads.
-const storedColumns = "e.company_id, e.event_id, e.name, e.visitor, e.at, e.record"
-
-// scanStored reads a stored event, and parses its record again.
-func scanStored(row pgx.CollectableRow) (facts.Event, error) {
-	var s facts.StoredEvent
-	if err := row.Scan(&s.CompanyID, (*[16]byte)(&s.EventID), &s.Name, &s.Visitor, &s.At, &s.Record); err != nil {
-		return facts.Event{}, err
-	}
-	return s.Parse()
-}
+	join event_fact f on f.company_id = @company_id and f.event_id = c.event_id`
 
 // StoredCopies returns the stored copies of events' ids, by event id.
 func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error) {
 	if len(events) == 0 { // as for most batches; to plan the statement takes longer than to run it
 		return nil, nil
 	}
-	list, err := postgres.Collect(ctx, t.tx, scanStored, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	list, err := postgres.Collect(ctx, t.tx, cases.ScanEvent, storedCopies, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read stored copies of events: %w", err)
 	}
@@ -108,6 +97,14 @@ func (t *Tx) StoredCopies(ctx context.Context, companyID string, events []facts.
 
 var deleteEvents = `
 	delete from event_fact f using ` + idRows.Unnest("e") + ` where f.company_id = @company_id and f.event_id = e.event_id`
+
+// DeleteEvents removes events.
+func (t *Tx) DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	return t.exec(ctx, "remove events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+}
 
 // ReplaceEvents replaces the stored copies of events' ids.
 func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error {
@@ -155,9 +152,9 @@ func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []f
 // most limit of them, in no order.
 func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error) {
 	from, to := d.Events()
-	events, err := postgres.Collect(ctx, t.tx, scanStored, `
-		select `+storedColumns+` from event_fact e
-		where e.company_id = @company_id and e.visitor = @visitor and e.at >= @day_start and e.at < @day_end
+	events, err := postgres.Collect(ctx, t.tx, cases.ScanEvent, `
+		select `+cases.StoredColumns+` from event_fact f
+		where f.company_id = @company_id and f.visitor = @visitor and f.at >= @day_start and f.at < @day_end
 		limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(d.Visitor), "day_start": from, "day_end": to, "most": limit})
 	if err != nil {
@@ -183,7 +180,7 @@ const (
 // DeleteSightings deletes the sightings of a visitor's day, and returns their keys.
 func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) (keys []facts.Key, err error) {
 	visitor, slot := packed.ID(d.Visitor), facts.SlotOf(d.Day)
-	keys, err = postgres.Collect(ctx, t.tx, scanSighted, deleteSightings,
+	keys, err = postgres.Collect(ctx, t.tx, cases.ScanKey, deleteSightings,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot, "hour": d.Hour})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
@@ -191,18 +188,9 @@ func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.Visi
 	if d.Hour {
 		return keys, nil
 	}
-	own, err := postgres.Collect(ctx, t.tx, scanSighted, deleteOwnSightings, pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
+	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnSightings, pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's own id: %w", err)
 	}
 	return append(keys, own...), nil
-}
-
-func scanSighted(row pgx.CollectableRow) (facts.Key, error) {
-	var kind int16
-	var key []byte
-	if err := row.Scan(&kind, &key); err != nil {
-		return facts.Key{}, err
-	}
-	return facts.UnpackKey(kind, key)
 }

@@ -141,6 +141,6 @@ func (t *Tx) OrdersFollowing(ctx context.Context, companyID string, keys []facts
 // QueueFollowing queues the orders that OrdersFollowing finds without a limit, and
 // returns how many were not queued already.
 func (t *Tx) QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error) {
-	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersFollowing+`) q`,
+	return t.QueueSelected(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersFollowing+`) q`,
 		followRows.Args(digestedKeys(companyID, keys), pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}))
 }

@@ -75,6 +75,28 @@ func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[str
 	return t.exec(ctx, "store that orders have several versions", forgetOnly, pgx.NamedArgs{"company_id": companyID, "order_ids": several})
 }
 
+var replaceVersions = `
+	update order_version v set body = n.body from ` + versionRows.Unnest("n") + `
+	where v.company_id = @company_id and v.order_id = n.order_id
+		and v.version_at = n.version_at and v.accepted_at = n.accepted_at and v.content_hash = n.content_hash`
+
+// ReplaceVersions replaces all stored versions of orders, by order id, but for an only version,
+// which is the order's.
+func (t *Tx) ReplaceVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
+	var rows []versionRow
+	for id, list := range versions {
+		for i := range list {
+			v := &list[i]
+			var err error
+			if v.Packed, err = facts.PackOrder(&v.Order); err != nil {
+				return fmt.Errorf("replace versions of orders: %w", err)
+			}
+			rows = append(rows, versionRow{id, v})
+		}
+	}
+	return t.exec(ctx, "replace versions of orders", replaceVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
+}
+
 var personalRows = postgres.Rows[facts.OrderVersion]{
 	postgres.Col("order_id", "text", func(v *facts.OrderVersion) string { return v.OrderID }),
 	postgres.Col("version_at", "timestamptz", func(v *facts.OrderVersion) time.Time { return v.VersionAt }),

@@ -255,12 +255,12 @@ func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.Ke
 	names, keys := namesOf(companyID, spans)
 	args := pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}
 	if len(names) > 0 {
-		if queued, err = t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfNames+`) q`, nameSpanRows.Args(names, args)); err != nil {
+		if queued, err = t.QueueSelected(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfNames+`) q`, nameSpanRows.Args(names, args)); err != nil {
 			return 0, err
 		}
 	}
 	if len(keys) > 0 {
-		more, err := t.queue(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(digestedSpans(companyID, keys), args))
+		more, err := t.QueueSelected(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(digestedSpans(companyID, keys), args))
 		if err != nil {
 			return 0, err
 		}
@@ -315,6 +315,6 @@ func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, changed 
 // QueueOfChangedKeys queues the orders that OrdersOfChangedKeys finds without a limit,
 // and returns how many were not queued already.
 func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
-	return t.queue(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
+	return t.QueueSelected(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
 		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }), pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
 }

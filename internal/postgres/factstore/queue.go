@@ -10,13 +10,13 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// queue queues the orders that a query selects (company_id, order_id, cause), to be
+// QueueSelected queues the orders that a query selects (company_id, order_id, cause), to be
 // computed again, and returns how many were not queued already. An order that is
 // queued keeps its cause. One that was set aside is tried again.
-func (t *Tx) queue(ctx context.Context, companyID, query string, args pgx.NamedArgs) (queued int, err error) {
+func (t *Tx) QueueSelected(ctx context.Context, companyID, sql string, args pgx.NamedArgs) (queued int, err error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		with queued as (
-			insert into recompute as r (company_id, order_id, cause) `+query+`
+			insert into recompute as r (company_id, order_id, cause) `+sql+`
 			on conflict (company_id, order_id) do update set failure = null where r.failure is not null
 			returning 1)
 		select count(*)::int from queued`, args)
@@ -37,7 +37,7 @@ func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concern
 	if len(orders) == 0 {
 		return 0, nil
 	}
-	return t.queue(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+	return t.QueueSelected(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
 // TakeQueued removes orders from a company's queue, at most limit, and returns them: of those

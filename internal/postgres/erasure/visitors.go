@@ -1,4 +1,4 @@
-package factstore
+package erasure
 
 import (
 	"context"
@@ -12,22 +12,27 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
+	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 )
 
 // FindErasedVisitors returns visitors that were seen with one of the person's keys, or are
 // named by one (kinds 2, 3 and 10), and are not added yet; at most limit.
-func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, limit int) ([]facts.ErasedVisitor, error) {
+func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]erasure.Visitor, error) {
 	list, err := postgres.Collect(ctx, t.tx, scanErasedVisitor, `
 		select f.visitor, (
 			select coalesce(max(n), 0) from unnest('{6,7,8}'::smallint[]) as k (kind) cross join lateral `+postgres.CountByOneSecret(`
-				select key from sighting s where s.company_id = @company_id and s.visitor = f.visitor and s.kind = k.kind limit @most_sightings`)+` c (n))
+				select key from sighting s
+				where s.company_id = @company_id and s.visitor = f.visitor and s.kind = k.kind limit @most_sightings`)+` c (n))
 		from (
 			select distinct visitor from (
 				select s.visitor from erasure_key p join sighting s on s.company_id = p.company_id and s.kind = p.kind and s.key = p.key
 				where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and s.company_id = @company_id
 				union all
 				select p.key from erasure_key p where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and p.kind in (2, 3, 10)) v
-			where not exists (select 1 from erasure_visitor d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
+			where not exists (
+				select 1 from erasure_visitor d
+				where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
 			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_sightings": 10_000}))
 	if err != nil {
 		return nil, fmt.Errorf("find visitors of a person: %w", err)
@@ -35,7 +40,7 @@ func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *facts.
 	return list, nil
 }
 
-func scanErasedVisitor(row pgx.CollectableRow) (v facts.ErasedVisitor, err error) {
+func scanErasedVisitor(row pgx.CollectableRow) (v erasure.Visitor, err error) {
 	var id []byte
 	if err := row.Scan(&id, &v.Identities); err != nil {
 		return v, err
@@ -44,9 +49,9 @@ func scanErasedVisitor(row pgx.CollectableRow) (v facts.ErasedVisitor, err error
 	return v, err
 }
 
-var erasedVisitorRows = postgres.Rows[facts.ErasedVisitor]{
-	postgres.Col("visitor", "bytea", func(v *facts.ErasedVisitor) []byte { return packed.ID(v.ID) }),
-	postgres.Col("wholly", "boolean", func(v *facts.ErasedVisitor) bool { return v.Wholly }),
+var erasedVisitorRows = postgres.Rows[erasure.Visitor]{
+	postgres.Col("visitor", "bytea", func(v *erasure.Visitor) []byte { return packed.ID(v.ID) }),
+	postgres.Col("wholly", "boolean", func(v *erasure.Visitor) bool { return v.Wholly }),
 }
 
 var addErasedVisitors = `
@@ -56,8 +61,9 @@ var addErasedVisitors = `
 
 // AddErasedVisitors adds visitors of the person, and the cookies of those who are the
 // person wholly to the person's keys.
-func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *facts.Erasure, visitors []facts.ErasedVisitor) error {
-	if err := t.exec(ctx, "add visitors of a person", addErasedVisitors, erasedVisitorRows.Args(visitors, argsOf(companyID, e, nil))); err != nil {
+func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, visitors []erasure.Visitor) error {
+	if err := postgres.Exec(ctx, t.tx, "add visitors of a person", addErasedVisitors,
+		erasedVisitorRows.Args(visitors, argsOf(companyID, e, nil))); err != nil {
 		return err
 	}
 	var wholly [][]byte
@@ -66,7 +72,7 @@ func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *facts.E
 			wholly = append(wholly, packed.ID(v.ID))
 		}
 	}
-	return t.exec(ctx, "add cookies of a person", `
+	return postgres.Exec(ctx, t.tx, "add cookies of a person", `
 		insert into erasure_key (company_id, erasure_id, kind, key)
 		select distinct s.company_id, @erasure_id::uuid, s.kind, s.key from sighting s
 		where s.company_id = @company_id and s.visitor = any(@visitors) and s.kind = 2
@@ -75,8 +81,8 @@ func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *facts.E
 
 // NextErasedVisitor returns a visitor of the person whose events are not removed yet; false
 // where there is none.
-func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *facts.Erasure) (v facts.ErasedVisitor, found bool, err error) {
-	v, err = postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (v facts.ErasedVisitor, err error) {
+func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *erasure.Erasure) (v erasure.Visitor, found bool, err error) {
+	v, err = postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (v erasure.Visitor, err error) {
 		var id []byte
 		if err := row.Scan(&id, &v.Wholly); err != nil {
 			return v, err
@@ -97,12 +103,17 @@ func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *facts.E
 
 // EventsUntil returns a visitor's events up to an instant, in order, after a given one; at
 // most limit.
-func (t *Tx) EventsUntil(ctx context.Context, companyID, visitor string, after facts.EventCursor, until time.Time, limit int) ([]facts.Event, error) {
-	events, err := postgres.Collect(ctx, t.tx, scanStored, `
-		select `+storedColumns+` from event_fact e
-		where e.company_id = @company_id and e.visitor = @visitor and e.at <= @until and (e.at, e.event_id) > (@after_at::timestamptz, @after_id)
-		order by e.at, e.event_id limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "until": until, "after_at": after.At, "after_id": [16]byte(after.ID), "most": limit})
+func (t *Tx) EventsUntil(
+	ctx context.Context, companyID, visitor string, after erasure.Cursor, until time.Time, limit int,
+) ([]facts.Event, error) {
+	events, err := postgres.Collect(ctx, t.tx, cases.ScanEvent, `
+		select `+cases.StoredColumns+` from event_fact f
+		where f.company_id = @company_id and f.visitor = @visitor and f.at <= @until and (f.at, f.event_id) > (@after_at::timestamptz, @after_id)
+		order by f.at, f.event_id limit @most`,
+		pgx.NamedArgs{
+			"company_id": companyID, "visitor": packed.ID(visitor), "until": until,
+			"after_at": after.At, "after_id": [16]byte(after.ID), "most": limit,
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read events of a person: %w", err)
 	}
@@ -111,7 +122,9 @@ func (t *Tx) EventsUntil(ctx context.Context, companyID, visitor string, after f
 
 // UnreadEvents looks at the next events by id, at most limit, and returns those that no
 // visitor has or that are a bot's, the last id that it looked at, and how many these were.
-func (t *Tx) UnreadEvents(ctx context.Context, companyID string, after uuid.UUID, limit int) (events []facts.Event, last uuid.UUID, looked int, err error) {
+func (t *Tx) UnreadEvents(
+	ctx context.Context, companyID string, after uuid.UUID, limit int,
+) (events []facts.Event, last uuid.UUID, looked int, err error) {
 	var lastID *[16]byte
 	if err := t.tx.QueryRow(ctx, `
 		select count(*)::int, (array_agg(event_id order by event_id desc))[1] from (
@@ -122,9 +135,9 @@ func (t *Tx) UnreadEvents(ctx context.Context, companyID string, after uuid.UUID
 	if lastID == nil {
 		return nil, after, 0, nil
 	}
-	events, err = postgres.Collect(ctx, t.tx, scanStored, `
-		select `+storedColumns+` from event_fact e
-		where e.company_id = @company_id and e.event_id > @after and e.event_id <= @last and (e.visitor is null or e.class = 0)`,
+	events, err = postgres.Collect(ctx, t.tx, cases.ScanEvent, `
+		select `+cases.StoredColumns+` from event_fact f
+		where f.company_id = @company_id and f.event_id > @after and f.event_id <= @last and (f.visitor is null or f.class = 0)`,
 		pgx.NamedArgs{"company_id": companyID, "after": [16]byte(after), "last": *lastID})
 	if err != nil {
 		return nil, after, 0, fmt.Errorf("read events without a visitor: %w", err)
@@ -132,31 +145,24 @@ func (t *Tx) UnreadEvents(ctx context.Context, companyID string, after uuid.UUID
 	return events, *lastID, looked, nil
 }
 
-// DeleteEvents removes events.
-func (t *Tx) DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "remove events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
-}
-
 // EraseSightings removes the sightings of a visitor of the person up to the slots of the
 // instant when the erasure was asked for: all of them, or those with the person's keys.
-func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *facts.Erasure, v facts.ErasedVisitor) error {
+func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *erasure.Erasure, v erasure.Visitor) error {
 	visitor, hour, day := packed.ID(v.ID), facts.SlotOf(facts.HourOf(e.AskedAt)), facts.SlotOf(facts.DayOf(e.AskedAt))
 	if !v.Wholly {
-		return t.exec(ctx, "remove sightings of a person", `
+		return postgres.Exec(ctx, t.tx, "remove sightings of a person", `
 			delete from sighting s using erasure_key p
 			where s.company_id = @company_id and s.visitor = @visitor and s.kind = p.kind and s.key = p.key and s.slot <= @hour
-				and p.company_id = @company_id and p.erasure_id = @erasure_id::uuid`, argsOf(companyID, e, pgx.NamedArgs{"visitor": visitor, "hour": hour}))
+				and p.company_id = @company_id and p.erasure_id = @erasure_id::uuid`,
+			argsOf(companyID, e, pgx.NamedArgs{"visitor": visitor, "hour": hour}))
 	}
-	if err := t.exec(ctx, "remove sightings of a person", `
+	if err := postgres.Exec(ctx, t.tx, "remove sightings of a person", `
 		delete from sighting where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10
 			and slot <= case when kind = 4 then @hour::int else @day::int end`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "hour": hour, "day": day}); err != nil {
 		return err
 	}
-	return t.exec(ctx, "remove sightings of a person's own id", `
+	return postgres.Exec(ctx, t.tx, "remove sightings of a person's own id", `
 		delete from sighting where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot <= @day`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "day": day})
 }
@@ -165,16 +171,18 @@ func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *facts.Eras
 func (t *Tx) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
 	args := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor)}
 	// A count of null journeys that has come to the visitor begins anew: it has the id as its place.
-	if err := t.exec(ctx, "forget a person's place in a count", `delete from null_count where company_id = @company_id and after = @visitor`, args); err != nil {
+	if err := postgres.Exec(ctx, t.tx, "forget a person's place in a count", `
+		delete from null_count where company_id = @company_id and after = @visitor`, args); err != nil {
 		return err
 	}
 	args["surrogate"] = packed.ID(surrogate)
-	return t.exec(ctx, "rename days of a person", `update shopper_day set visitor = @surrogate where company_id = @company_id and visitor = @visitor`, args)
+	return postgres.Exec(ctx, t.tx, "rename days of a person", `
+		update shopper_day set visitor = @surrogate where company_id = @company_id and visitor = @visitor`, args)
 }
 
 // VisitorErased stores that a visitor's events are removed.
-func (t *Tx) VisitorErased(ctx context.Context, companyID string, e *facts.Erasure, visitor string) error {
-	return t.exec(ctx, "end a visitor of a person", `
+func (t *Tx) VisitorErased(ctx context.Context, companyID string, e *erasure.Erasure, visitor string) error {
+	return postgres.Exec(ctx, t.tx, "end a visitor of a person", `
 		update erasure_visitor set done = true where company_id = @company_id and erasure_id = @erasure_id::uuid and visitor = @visitor`,
 		argsOf(companyID, e, pgx.NamedArgs{"visitor": packed.ID(visitor)}))
 }
