@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
@@ -49,7 +50,6 @@ type Tx interface {
 	ItemsBeyond(ctx context.Context, companyID string, items []facts.ShopperKey, most int) (beyond []facts.ShopperKey, err error)
 	AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error
 	AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error
-	MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error
 	UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error)
 	ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error
 	PutVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error
@@ -82,14 +82,7 @@ type Tx interface {
 	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
 
 	// Count null journeys.
-	NullCount(ctx context.Context, companyID string) (*facts.NullCount, error)
-	DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error)
-	BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error
-	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
-	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
-	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)
-	GoOnWithNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
-	EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error
+	NullJourneys() nonconverting.Store
 
 	// Remove old events, and seal the orders that read them first.
 	LockPartition(ctx context.Context, partition int) error
@@ -309,7 +302,7 @@ type application struct {
 	deliveries deliveries
 	follows    following // from the events that were stored now
 	meanwhile  func()
-	marked     []facts.DaySpan
+	marked     nonconverting.Marks
 	agents     *agent.Known
 }
 
@@ -344,7 +337,7 @@ func (a *application) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.markNulls(ctx); err != nil {
+	if err := a.marked.Store(ctx, a.tx.NullJourneys(), a.company); err != nil {
 		return err
 	}
 	if err := a.decide(ctx); err != nil {

@@ -74,7 +74,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 		return err
 	}
 	for i := range all {
-		a.changesNulls(all[i].At)
+		a.marked.Event(a.index, all[i].At, a.now)
 	}
 	if len(next.concerned) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 			continue
 		}
 		a.replaced(old, &e)
-		a.changesNulls(old.At)
+		a.marked.Event(a.index, old.At, a.now)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {
 			days[d] = true
@@ -254,7 +254,7 @@ func (a *application) storeVersions(ctx context.Context) (versions map[string][]
 	for id, list := range came {
 		before := versions[id]
 		versions[id] = facts.AddVersions(before, list)
-		a.orderChangesNulls(before, versions[id])
+		a.marked.Order(a.index, before, versions[id], a.now)
 	}
 	return versions, known, a.tx.PutVersions(ctx, a.company, versions)
 }

@@ -19,26 +19,9 @@ type NullRounds struct {
 	Again time.Time              // a final day whose facts have changed is counted again where it was counted before this
 }
 
-// Anybody can send late events, and so let final days be counted again. The first time that is
-// done NullsAgain after the last count; each further time the wait is twice as long, NullsWaits
-// times, which makes it 27 days, until no count was needed for NullsQuiet.
-const (
-	NullsAgain = 20 * time.Hour
-	NullsWaits = 5
-	NullsQuiet = 60 * 24 * time.Hour
-)
-
-// NullCount is how far the count of a day's null journeys has come.
-type NullCount struct {
-	Day      string // YYYY-MM-DD, in the store's time zone
-	Round    NullRound
-	Marks    int64     // of the day when the count began
-	BeganAt  time.Time // UTC
-	After    []byte    // the last visitor that was looked at, packed
-	Journeys int64
-	LeftOut  int64  // of these: in no step
-	Steps    []byte // rollup.NullSteps, packed
-}
+// NullsAgain is how long after its last count a final day of which facts have changed is counted
+// again, at least.
+const NullsAgain = 20 * time.Hour
 
 // NullJourney is a visitor's touches, of which the last one is of a day, and after which
 // none came for a window.

@@ -19,6 +19,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	closing "github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
@@ -66,7 +67,7 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
-		must(countNulls(ctx, tx, company))
+		must(countNulls(ctx, tx, tx.NullJourneys(), company))
 		must(closeStatement(ctx, tx.Statements(), company))
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
@@ -212,21 +213,21 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 }
 
 // countNulls counts null journeys of a day.
-func countNulls(ctx context.Context, tx *factstore.Tx, company string) error {
+func countNulls(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
 	day := "2026-03-10"
 	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
-	count := &facts.NullCount{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
-	_, _, err := tx.VisitorsOfDay(ctx, company, day, nil, 10)
+	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	_, _, err := store.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
-		tx.MarkNulls(ctx, company, []facts.DaySpan{{From: day, To: day}}),
+		store.Mark(ctx, company, []facts.DaySpan{{From: day, To: day}}),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: day, Visitors: [5]int64{1}}}),
-		second(tx.DueNulls(ctx, company, rounds)),
-		tx.BeginNullCount(ctx, company, &facts.NullCount{Day: day, Round: facts.NullsFirst}, noon),
-		second(tx.NullCount(ctx, company)),
-		second(tx.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
-		second(tx.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
-		tx.GoOnWithNullCount(ctx, company, count),
-		tx.EndNullCount(ctx, company, count),
+		second(store.Due(ctx, company, rounds)),
+		store.Begin(ctx, company, &nonconverting.Count{Day: day, Round: facts.NullsFirst}, noon),
+		second(store.Count(ctx, company)),
+		second(store.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
+		second(store.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
+		store.GoOn(ctx, company, count),
+		store.End(ctx, company, count),
 	)
 }
 

@@ -110,7 +110,3 @@ func (t *Tx) queuePart(ctx context.Context, companyID string, span *queuedSpan, 
 	return queued, t.exec(ctx, "store a span of orders to queue", putSpan, pgx.NamedArgs{
 		"company_id": companyID, "lo": span.lo, "hi": span.hi, "cause": span.cause, "before_at": span.beforeAt, "before_id": span.beforeID})
 }
-
-// waits is the SQL of whether orders of the company wait to be computed, queued or still to be
-// queued.
-const waits = `(exists (select 1 from recompute where company_id = @company_id and failure is null) or exists (select 1 from recompute_span where company_id = @company_id))`

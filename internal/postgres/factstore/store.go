@@ -13,8 +13,10 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
+	pgnonconverting "github.com/tributary-io/tributary/internal/postgres/nonconverting"
 	"github.com/tributary-io/tributary/internal/postgres/retention"
 	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
@@ -52,6 +54,9 @@ func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
 
 // Statements works on statements in the same transaction.
 func (t *Tx) Statements() statements.Store { return pgstatements.In(t.tx) }
+
+// NullJourneys counts null journeys in the same transaction.
+func (t *Tx) NullJourneys() nonconverting.Store { return pgnonconverting.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {

@@ -112,8 +112,8 @@ func TestStatementsAreClosedInSteps(t *testing.T) {
 	if steps := f(1000, 0, 0, 0); steps != 1 {
 		t.Errorf("three empty statements took %d steps", steps)
 	}
-	if steps := f(200, 0, 0, 0); steps != 2 {
-		t.Errorf("an empty statement counts as 100 entries, so three took %d steps, want 2", steps)
+	if steps := f(200, 0, 0); steps != 2 {
+		t.Errorf("an empty statement counts as 100 entries: two took %d steps of 200, want one and one that finds none", steps)
 	}
 }
 

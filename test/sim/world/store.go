@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -311,7 +312,12 @@ func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
 
-func (t *transaction) MarkNulls(context.Context, string, []facts.DaySpan) error { return nil }
+// Null journeys are not the simulation's: no day of them was counted that facts could change.
+func (t *transaction) NullJourneys() nonconverting.Store { return noNullJourneys{} }
+
+type noNullJourneys struct{ nonconverting.Store }
+
+func (noNullJourneys) Mark(context.Context, string, []facts.DaySpan) error { return nil }
 
 func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
 

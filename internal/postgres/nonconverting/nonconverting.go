@@ -1,4 +1,9 @@
-package factstore
+// Package nonconverting has the SQL of internal/upkeep/nonconverting: the counts of null journeys
+// (docs/reports.md, "Null journeys"), and what they read.
+//
+// It holds statements of SQL only, each of one company's rows. What is counted when, and why, is in
+// internal/upkeep/nonconverting.
+package nonconverting
 
 import (
 	"context"
@@ -11,9 +16,18 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/cases"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 )
 
-// This file has the SQL of null journeys (docs/reports.md, "Null journeys").
+// Tx counts null journeys within a transaction. It is a nonconverting.Store.
+type Tx struct {
+	cases.Tx // reads the events of visitors
+	tx       pgx.Tx
+}
+
+// In returns a Tx that works within the caller's transaction.
+func In(tx pgx.Tx) Tx { return Tx{cases.In(tx), tx} }
 
 var nullSpanRows = postgres.Rows[facts.DaySpan]{
 	postgres.Col("lo", "date", func(s *facts.DaySpan) string { return s.From }),
@@ -24,18 +38,18 @@ var markNulls = `
 	update null_day n set marks = n.marks + 1 from ` + nullSpanRows.Unnest("s") + `
 	where n.company_id = @company_id and n.day between s.lo and s.hi`
 
-// MarkNulls notes that facts have changed which the counts of null journeys of days read.
-func (t *Tx) MarkNulls(ctx context.Context, companyID string, days []facts.DaySpan) error {
-	return t.exec(ctx, "mark days of null journeys", markNulls, nullSpanRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+// Mark notes that facts have changed which the counts of null journeys of days read.
+func (t Tx) Mark(ctx context.Context, companyID string, days []facts.DaySpan) error {
+	return postgres.Exec(ctx, t.tx, "mark days of null journeys", markNulls, nullSpanRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
 }
 
 const nullCount = `
 	select day, round, marks, began_at, after, journeys, left_out, steps from null_count where company_id = @company_id for update`
 
-// NullCount returns the count of null journeys that is under way, which no other transaction
+// Count returns the count of null journeys that is under way, which no other transaction
 // goes on with until this one ends; nil where there is none.
-func (t *Tx) NullCount(ctx context.Context, companyID string) (*facts.NullCount, error) {
-	var c facts.NullCount
+func (t Tx) Count(ctx context.Context, companyID string) (*nonconverting.Count, error) {
+	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, nullCount, pgx.NamedArgs{"company_id": companyID}).
 		Scan(postgres.Day(&c.Day), &c.Round, &c.Marks, &c.BeganAt, &c.After, &c.Journeys, &c.LeftOut, &c.Steps)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -47,6 +61,10 @@ func (t *Tx) NullCount(ctx context.Context, companyID string) (*facts.NullCount,
 	c.BeganAt = c.BeganAt.UTC()
 	return &c, nil
 }
+
+// waits is the SQL of whether orders of the company wait to be computed, queued or still to be
+// queued.
+const waits = `(exists (select 1 from recompute where company_id = @company_id and failure is null) or exists (select 1 from recompute_span where company_id = @company_id))`
 
 // dueNulls finds the first day that is to be counted, of those on which visitors came and
 // whose events are all stored. Nothing is counted while orders wait to be computed: which
@@ -71,10 +89,10 @@ const (
 		on conflict (company_id) do nothing`
 )
 
-// DueNulls returns the first day whose null journeys are to be counted now, with its round
+// Due returns the first day whose null journeys are to be counted now, with its round
 // alone; nil where there is none.
-func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRounds) (*facts.NullCount, error) {
-	var c facts.NullCount
+func (t Tx) Due(ctx context.Context, companyID string, rounds facts.NullRounds) (*nonconverting.Count, error) {
+	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
 		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again, "wait": facts.NullsAgain,
 	}).Scan(postgres.Day(&c.Day), &c.Round)
@@ -87,20 +105,20 @@ func (t *Tx) DueNulls(ctx context.Context, companyID string, rounds facts.NullRo
 	return &c, nil
 }
 
-// BeginNullCount begins a count that DueNulls has returned. What facts change is marked from
+// Begin begins a count that Due has returned. What facts change is marked from
 // then on, so no owner of the partition may apply anything meanwhile (LockPartition).
-func (t *Tx) BeginNullCount(ctx context.Context, companyID string, due *facts.NullCount, now time.Time) error {
+func (t Tx) Begin(ctx context.Context, companyID string, due *nonconverting.Count, now time.Time) error {
 	args := pgx.NamedArgs{"company_id": companyID, "day": due.Day}
-	if err := t.exec(ctx, "make a day of null journeys", makeNullDay, args); err != nil {
+	if err := postgres.Exec(ctx, t.tx, "make a day of null journeys", makeNullDay, args); err != nil {
 		return err
 	}
 	args["round"], args["now"] = due.Round, now
-	return t.exec(ctx, "begin to count null journeys", beginNullCount, args)
+	return postgres.Exec(ctx, t.tx, "begin to count null journeys", beginNullCount, args)
 }
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
 // their packed ids, and the packed id of the last one.
-func (t *Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
+func (t Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
 	rows, err := t.tx.Query(ctx, `
 		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "after": after, "most": limit})
@@ -155,7 +173,7 @@ var boughtJourneys = `
 
 // Bought returns which of the journeys are no null journeys, by their places: those whose
 // visitors have an order in their time that was not cancelled.
-func (t *Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
+func (t Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
 	numbered := make([]numberedJourney, len(journeys))
 	for i := range journeys {
 		numbered[i] = numberedJourney{companyID, int32(i), &journeys[i]}
@@ -171,23 +189,23 @@ func (t *Tx) Bought(ctx context.Context, companyID string, journeys []facts.Null
 	return bought, nil
 }
 
-// GoOnWithNullCount stores how far a count has come.
-func (t *Tx) GoOnWithNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
-	return t.exec(ctx, "go on with the count of null journeys", `
+// GoOn stores how far a count has come.
+func (t Tx) GoOn(ctx context.Context, companyID string, c *nonconverting.Count) error {
+	return postgres.Exec(ctx, t.tx, "go on with the count of null journeys", `
 		update null_count set after = @after, journeys = @journeys, left_out = @left_out, steps = @steps where company_id = @company_id`,
 		pgx.NamedArgs{"company_id": companyID, "after": c.After, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps})
 }
 
-// EndNullCount stores what a count has found of its day.
-func (t *Tx) EndNullCount(ctx context.Context, companyID string, c *facts.NullCount) error {
-	if err := t.exec(ctx, "store null journeys", `
+// End stores what a count has found of its day.
+func (t Tx) End(ctx context.Context, companyID string, c *nonconverting.Count) error {
+	if err := postgres.Exec(ctx, t.tx, "store null journeys", `
 		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps,
 			recounts = case when round < 2 then 0 when counted_at < @quiet_since then 1 else least(recounts + 1, @most_waits::smallint) end
 		where company_id = @company_id and day = @day::date`, pgx.NamedArgs{
 		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps,
-		"quiet_since": c.BeganAt.Add(-facts.NullsQuiet), "most_waits": facts.NullsWaits,
+		"quiet_since": c.BeganAt.Add(-nonconverting.Quiet), "most_waits": nonconverting.MostWaits,
 	}); err != nil {
 		return err
 	}
-	return t.exec(ctx, "end the count of null journeys", `delete from null_count where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	return postgres.Exec(ctx, t.tx, "end the count of null journeys", `delete from null_count where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
 }
