@@ -110,12 +110,7 @@ func (s *Server) Run(ctx context.Context) {
 	group.Go(func() { s.relay(ctx) })
 	// One goroutine each: none waits for another's statement.
 	group.Go(func() { s.every(ctx, keyRenew, "the API keys in use are not renewed", bounded(s.keys.renew)) })
-	group.Go(func() {
-		s.every(ctx, usedFlush, "the last use of API keys is not stored", func(ctx context.Context) error {
-			s.limits.forget(s.now())
-			return flush(ctx)
-		})
-	})
+	group.Go(func() { s.every(ctx, usedFlush, "the last use of API keys is not stored", flush) })
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
 	group.Go(func() {

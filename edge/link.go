@@ -215,12 +215,12 @@ func (s *Server) judgeClick(address netip.Addr, a *arrival, code string, now tim
 	part(code)
 	part(a.userAgent)
 	part(a.cookieID)
-	if !s.repeats.take(h.Sum64(), now, 1) {
+	if !s.repeats.Take(h.Sum64(), now, 1) {
 		return clickRepeated
 	}
 	h.Reset()
 	part(code)
-	if !s.clicks.take(h.Sum64()^s.networkID(address), now, 1) {
+	if !s.clicks.Take(h.Sum64()^s.networkID(address), now, 1) {
 		return clickLimited
 	}
 	return clickCounted

@@ -75,7 +75,7 @@ func (s *Server) admit(p *payer, now time.Time) *refusal {
 		}
 		return nil
 	}
-	if wait := s.networks.wait(p.network, now); wait > 0 {
+	if wait := s.networks.Wait(p.network, now); wait > 0 {
 		return refusedNetwork(wait)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (s *Server) charge(p *payer, now time.Time, tokens int) {
 		p.company.keyed.ReserveN(now, min(tokens, p.company.burst))
 		return
 	}
-	s.networks.charge(p.network, now, float64(tokens))
+	s.networks.Charge(p.network, now, float64(tokens))
 }
 
 func refusedNetwork(wait time.Duration) *refusal {

@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 // Server is one edge. Make it with New and run it with Serve, once.
@@ -33,11 +34,11 @@ type Server struct {
 	agents                  agent.Known
 	known                   *knownNetworks
 	signer                  *identity.Signer
-	seed                    maphash.Seed // of the keys in the tables below
-	networks                *buckets     // what comes without an API key, by its network
-	repeats                 *buckets     // clicks by who makes them: one of a kind holds for a while
-	clicks                  *buckets     // clicks by network and link
-	openBodies, keyedBodies *bodies      // what comes without an API key, and with one
+	seed                    maphash.Seed    // of the keys in the tables below
+	networks                *throttle.Table // what comes without an API key, by its network
+	repeats                 *throttle.Table // clicks by who makes them: one of a kind holds for a while
+	clicks                  *throttle.Table // clicks by network and link
+	openBodies, keyedBodies *bodies         // what comes without an API key, and with one
 	assets                  map[string]*asset
 	schema                  *asset
 	metrics                 *metrics
@@ -70,9 +71,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		known:      &knownNetworks{known: map[networkOf]network{}},
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
 		seed:       maphash.MakeSeed(),
-		networks:   newBuckets(config.NetworkPerSecond, float64(config.NetworkBurst), false),
-		repeats:    newBuckets(1/config.ClickRepeat.Seconds(), 1, true),
-		clicks:     newBuckets(config.ClicksPerSecond, float64(config.ClickBurst), false),
+		networks:   throttle.NewTable(config.NetworkPerSecond, float64(config.NetworkBurst), false),
+		repeats:    throttle.NewTable(1/config.ClickRepeat.Seconds(), 1, true),
+		clicks:     throttle.NewTable(config.ClicksPerSecond, float64(config.ClickBurst), false),
 		openBodies: newBodies(config.MaxBodies, config.MaxBody), keyedBodies: newBodies(config.MaxBodies, config.MaxBody),
 	}
 	if err := s.directory.loadSnapshot(); err != nil {

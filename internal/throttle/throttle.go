@@ -1,44 +1,37 @@
-// Package throttle bounds what somebody may do who has not shown who they are:
-// token buckets by name, in tables of bounded size.
+// Package throttle bounds how often somebody may do something, whoever they are: token
+// buckets by key or by name, in tables of bounded size.
 //
 // What may enter: counting. No I/O and no clock: callers say what time it is.
 package throttle
 
 import (
-	"container/list"
+	"hash/maphash"
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/identity"
 )
 
-// maxBuckets bounds a table: the bucket that was not used for longest is dropped.
-const maxBuckets = 10_000
-
-// Buckets is a table of token buckets by name. Safe for concurrent use.
+// Buckets is a table of token buckets by name. Where it has no place left for a new name,
+// it forgets the one whose bucket is fullest. Safe for concurrent use.
 type Buckets struct {
-	every time.Duration // of one token
-	burst float64
-
-	mu     sync.Mutex
-	order  *list.List // of *bucket, the last used first
-	byName map[string]*list.Element
-}
-
-type bucket struct {
-	name     string
-	tokens   float64
-	at       time.Time // when it held them
-	refusing bool      // the last attempt was refused
+	table *Table
+	seed  maphash.Seed
 }
 
 // New makes a table whose buckets get a token in each interval, up to burst.
 func New(every time.Duration, burst int) *Buckets {
-	return &Buckets{every: every, burst: float64(burst), order: list.New(), byName: map[string]*list.Element{}}
+	return &Buckets{table: &Table{every: float64(every), burst: float64(burst), fresh: true}, seed: maphash.MakeSeed()}
 }
+
+// PerSecond is New with the tokens of a second.
+func PerSecond(tokens float64, burst int) *Buckets {
+	return &Buckets{table: NewTable(tokens, float64(burst), true), seed: maphash.MakeSeed()}
+}
+
+func (b *Buckets) key(name string) uint64 { return maphash.String(b.seed, name) }
 
 // Attempt is what Take decided.
 type Attempt struct {
@@ -48,51 +41,33 @@ type Attempt struct {
 }
 
 // Take takes a token of a name's bucket.
-func (b *Buckets) Take(name string, now time.Time) Attempt {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	element := b.byName[name]
-	if element == nil {
-		if b.order.Len() >= maxBuckets {
-			oldest := b.order.Back()
-			delete(b.byName, b.order.Remove(oldest).(*bucket).name)
+func (b *Buckets) Take(name string, now time.Time) (got Attempt) {
+	b.table.with(b.key(name), now, func(it *bucket) {
+		if got.OK = it.tokens >= 1; got.OK {
+			it.tokens--
+			it.key &^= refusing
+			return
 		}
-		element = b.order.PushFront(&bucket{name: name, tokens: b.burst, at: now})
-		b.byName[name] = element
-	}
-	b.order.MoveToFront(element)
-	it := element.Value.(*bucket)
-	if passed := now.Sub(it.at); passed > 0 {
-		it.tokens, it.at = min(b.burst, it.tokens+float64(passed)/float64(b.every)), now
-	}
-	if it.tokens < 1 {
-		first := !it.refusing
-		it.refusing = true
-		return Attempt{Wait: time.Duration((1 - it.tokens) * float64(b.every)), First: first}
-	}
-	it.tokens--
-	it.refusing = false
-	return Attempt{OK: true}
+		got.Wait, got.First = b.table.untilOne(it), it.key&refusing == 0
+		it.key |= refusing
+	})
+	return got
+}
+
+// Left is how many tokens a name's bucket has.
+func (b *Buckets) Left(name string, now time.Time) (left float64) {
+	b.table.with(b.key(name), now, func(it *bucket) { left = it.tokens })
+	return left
 }
 
 // Give gives a token back, where the bucket is still there.
 func (b *Buckets) Give(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if element := b.byName[name]; element != nil {
-		it := element.Value.(*bucket)
-		it.tokens = min(b.burst, it.tokens+1)
-	}
+	b.table.whereHeld(b.key(name), func(it *bucket) { it.tokens = min(b.table.burst, it.tokens+1) })
 }
 
 // Forget drops a name's bucket: the next one is full.
 func (b *Buckets) Forget(name string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if element := b.byName[name]; element != nil {
-		b.order.Remove(element)
-		delete(b.byName, name)
-	}
+	b.table.whereHeld(b.key(name), func(it *bucket) { *it = bucket{} })
 }
 
 // Limits of Guesses: a network's, and those of all networks together, since one

@@ -34,14 +34,31 @@ func TestTokensComeBackWithTime(t *testing.T) {
 	f(time.Hour, Attempt{OK: true})
 }
 
-func TestTheTableIsBounded(t *testing.T) {
+func TestLeftIsWhatABucketHas(t *testing.T) {
+	t.Parallel()
+	b := New(time.Second, 2)
+	f := func(after time.Duration, want float64) {
+		t.Helper()
+		if got := b.Left("ana", noon.Add(after)); got != want {
+			t.Errorf("after %v: %v tokens, want %v", after, got, want)
+		}
+	}
+	f(0, 2)
+	b.Take("ana", noon)
+	b.Take("eva", noon)
+	f(0, 1)
+	f(250*time.Millisecond, 1.25)
+	f(time.Hour, 2)
+}
+
+// Whom a table has no place for is not refused for what others did.
+func TestANameBeyondTheTableHasAFullBucket(t *testing.T) {
 	t.Parallel()
 	b := New(time.Minute, 1)
-	for i := range maxBuckets + 500 {
-		b.Take(fmt.Sprint("person", i), noon)
-	}
-	if n := len(b.byName); n != maxBuckets || b.order.Len() != n {
-		t.Errorf("%d are remembered, want %d", n, maxBuckets)
+	for i := range 2 * tableShards * tableSets * tableWays {
+		if name := fmt.Sprint("person", i); !b.Take(name, noon).OK {
+			t.Fatalf("%s is refused", name)
+		}
 	}
 }
 
@@ -90,4 +107,17 @@ func TestNetworksOfAddresses(t *testing.T) {
 	f("fe80::1%eth0", "fe80::/48")
 	f("", "unknown")
 	f("a name", "unknown")
+}
+
+// What is told to wait for is there then, also where a second is no multiple of it.
+func TestAfterTheWaitThereIsAToken(t *testing.T) {
+	t.Parallel()
+	for _, every := range []time.Duration{time.Minute, 6 * time.Second, 7 * time.Second, 100 * time.Millisecond, 5 * time.Millisecond} {
+		b := New(every, 1)
+		b.Take("ana", noon)
+		got := b.Take("ana", noon)
+		if got.OK || got.Wait != every || !b.Take("ana", noon.Add(got.Wait)).OK {
+			t.Errorf("every %v: %+v, and then none is there", every, got)
+		}
+	}
 }
