@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
+	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/rollup"
@@ -83,9 +84,9 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
-	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	_, err = pgbooks.New(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
 	must(err)
-	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	_, err = pgbooks.New(db).SoldDays(ctx, company, "infinity", 10)
 	must(err)
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
