@@ -5,12 +5,11 @@ package processor
 
 import (
 	"slices"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 )
 
 // following is what follows from events that were not stored before.
@@ -19,38 +18,15 @@ type following struct {
 	shoppers  []facts.Shopper
 	clicks    []facts.Clicks
 	concerned []facts.KeySpan // keys of the orders that the events may concern
-	counts    deliveries
-	late      int                  // events
-	days      map[time.Time]bool   // on which events with a number were received
-	streams   map[string]*streamOf // by id, with their numbers
+	arrivals  *delivery.Arrivals
 }
 
 // followingFrom computes what follows from events. It reads nothing but the rules.
 func followingFrom(index *attribution.Index, agents *agent.Known, fresh []facts.Event) *following {
-	f := &following{sightings: facts.Sightings(fresh), concerned: index.ConcernedByEvents(fresh), counts: newDeliveries()}
+	f := &following{sightings: facts.Sightings(fresh), concerned: index.ConcernedByEvents(fresh), arrivals: delivery.NewArrivals()}
 	f.shoppers, f.clicks = index.Traffic(fresh)
-	f.days, f.streams = map[time.Time]bool{}, map[string]*streamOf{}
-	ids := map[string][]byte{} // of streams, by name
 	for i := range fresh {
-		e := &fresh[i]
-		from := sourceOf(index, agents, e)
-		f.counts.add(e.ReceivedAt, facts.DeliveryStored, 1, from)
-		if e.Late() {
-			f.counts.add(e.ReceivedAt, facts.DeliveryLate, 1, from)
-			f.late++
-		}
-		if !followed(e) {
-			continue
-		}
-		f.days[facts.DayOf(e.ReceivedAt)] = true
-		if ids[e.Stream] == nil {
-			ids[e.Stream] = facts.StreamID(e.Stream)
-		}
-		s := streamIn(f.streams, ids[e.Stream], e.ReceivedAt)
-		if s.from.agent == "" {
-			s.from = from
-		}
-		s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
+		f.arrivals.Add(&fresh[i], sourceOf(index, agents, &fresh[i]))
 	}
 	return f
 }
@@ -158,24 +134,6 @@ func (o *owner) groupOf(records []record) *grouped {
 }
 
 // sourceOf is where an event comes from.
-func sourceOf(index *attribution.Index, agents *agent.Known, e *facts.Event) source {
-	return source{origin: index.OriginOf(e.Context.Page.URL), agent: agents.Family(e.Context.UserAgent)}
-}
-
-// followed reports whether an event's number is looked at.
-func followed(e *facts.Event) bool {
-	return e.Stream != "" && e.Seq > 0 && e.Trust != wire.TrustImport
-}
-
-// streamIn returns a stream of those by id, of which something came at an instant.
-func streamIn(streams map[string]*streamOf, id []byte, at time.Time) *streamOf {
-	s := streams[string(id)]
-	if s == nil {
-		s = &streamOf{id: id}
-		streams[string(id)] = s
-	}
-	if day := facts.DayOf(at); day.After(s.day) {
-		s.day = day
-	}
-	return s
+func sourceOf(index *attribution.Index, agents *agent.Known, e *facts.Event) delivery.Source {
+	return delivery.Source{Origin: index.OriginOf(e.Context.Page.URL), Agent: agents.Family(e.Context.UserAgent)}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
@@ -35,15 +36,6 @@ type Tx interface {
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
 	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
 	DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
-	CountDelivery(ctx context.Context, companyID string, counts []facts.DeliveryCount) error
-	CountSources(ctx context.Context, companyID string, counts []facts.SourceCount) error
-	DeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) ([]facts.DeliveryDay, error)
-	PutDeliveryDays(ctx context.Context, companyID string, days []facts.DeliveryDay) error
-	KnownSeen(ctx context.Context, companyID string, seen []facts.Seen) (map[string]bool, error)
-	InsertSeen(ctx context.Context, companyID string, seen []facts.Seen) error
-	Streams(ctx context.Context, companyID string, streams []facts.Stream) ([]facts.Stream, error)
-	PutStreams(ctx context.Context, companyID string, streams []facts.Stream) error
-	ForgetDelivery(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
 	InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error)
 	Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error)
 	PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error
@@ -80,6 +72,9 @@ type Tx interface {
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error)
 	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
+
+	// Count what became of events.
+	Delivery() delivery.Store
 
 	// Count null journeys.
 	NullJourneys() nonconverting.Store
@@ -157,9 +152,9 @@ type companyBatch struct {
 	erasures   []string // ids of those that are asked for
 	payments   []statements.Payment
 	notices    []facts.Notice
-	rejected   []once    // records that were rejected
-	factsOnly  bool      // store the facts and queue the orders; compute no outcome
-	ready      *prepared // nil: nothing is
+	rejected   []delivery.Once // records that were rejected
+	factsOnly  bool            // store the facts and queue the orders; compute no outcome
+	ready      *prepared       // nil: nothing is
 }
 
 // applied is what a transaction did.
@@ -176,7 +171,7 @@ type applied struct {
 	erasures          int                 // that are done
 	closed            int                 // statements
 	days              map[companyDay]bool // of orders that may have changed
-	found             deliveryFound
+	found             delivery.Found
 }
 
 // orderRef names an order.
@@ -299,8 +294,7 @@ type application struct {
 	firsts     map[string]*bool       // by order id: whether they are their customers' first, where that was looked for
 	changed    map[string]bool        // by id: orders that were stored now, or wait since they were
 	summed     summing
-	deliveries deliveries
-	follows    following // from the events that were stored now
+	deliveries *delivery.Ledger
 	meanwhile  func()
 	marked     nonconverting.Marks
 	agents     *agent.Known
@@ -309,9 +303,9 @@ type application struct {
 func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied) *application {
 	a := &application{
 		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime), replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
-		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: newDeliveries(), summed: newSumming(),
+		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: delivery.NewLedger(), summed: newSumming(),
 	}
-	a.deliveries.once = append(a.deliveries.once, c.rejected...)
+	a.deliveries.AddOnce(c.rejected...)
 	return a
 }
 
@@ -344,4 +338,20 @@ func (a *application) run(ctx context.Context) error {
 		return err
 	}
 	return a.countDelivery(ctx)
+}
+
+// countDelivery counts what edges tell, and writes what the transaction adds to the delivery ledger.
+func (a *application) countDelivery(ctx context.Context) error {
+	for i := range a.notices {
+		n := &a.notices[i]
+		a.deliveries.AddNotice(n, delivery.Source{Origin: a.index.OriginOf(n.Origin), Agent: n.Agent})
+	}
+	found, err := a.deliveries.Write(ctx, a.tx.Delivery(), a.company)
+	a.done.found.Add(found)
+	return err
+}
+
+// sourceOf is where an event comes from.
+func (a *application) sourceOf(e *facts.Event) delivery.Source {
+	return sourceOf(a.index, a.agents, e)
 }

@@ -13,22 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
-
-// Books reads what is to be equal. internal/postgres/factstore.Store is one. It is asked
-// outside transactions of the processor.
-type Books interface {
-	// Imbalances returns where the credits of a company's days are not what the approved
-	// orders come to, the first most of them.
-	Imbalances(ctx context.Context, companyID string, days []string, most int) ([]facts.Imbalance, error)
-
-	// SoldDays returns the days before one that have orders, the newest first.
-	SoldDays(ctx context.Context, companyID, before string, limit int) ([]facts.SoldDay, error)
-
-	// CompaniesAfter returns the ids of companies, in their order, that come after one.
-	CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error)
-}
 
 // Bounds of the check. They keep its part of a connection and of memory small; the
 // numbers were chosen, not measured.
@@ -52,12 +38,12 @@ type companyDay struct{ companyID, day string }
 type conservation struct {
 	mu      sync.Mutex
 	changed map[companyDay]bool              // to be looked at soon
-	wrong   map[companyDay][]facts.Imbalance // of days that differ
+	wrong   map[companyDay][]books.Imbalance // of days that differ
 	checked time.Time                        // the last check; zero: none yet
 }
 
 func newConservation() *conservation {
-	return &conservation{changed: map[companyDay]bool{}, wrong: map[companyDay][]facts.Imbalance{}}
+	return &conservation{changed: map[companyDay]bool{}, wrong: map[companyDay][]books.Imbalance{}}
 }
 
 // note asks for days to be looked at.
@@ -94,7 +80,7 @@ func (c *conservation) takeChanged() (company string, days []string) {
 }
 
 // put keeps what was found of a company's days.
-func (c *conservation) put(company string, days []string, found []facts.Imbalance, at time.Time) (fresh []facts.Imbalance) {
+func (c *conservation) put(company string, days []string, found []books.Imbalance, at time.Time) (fresh []books.Imbalance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.checked = at
@@ -131,20 +117,20 @@ func (c *conservation) keep(mine func(companyID string) bool) {
 		switch days := days.(type) {
 		case map[companyDay]bool:
 			maps.DeleteFunc(days, func(d companyDay, _ bool) bool { return !mine(d.companyID) })
-		case map[companyDay][]facts.Imbalance:
-			maps.DeleteFunc(days, func(d companyDay, _ []facts.Imbalance) bool { return !mine(d.companyID) })
+		case map[companyDay][]books.Imbalance:
+			maps.DeleteFunc(days, func(d companyDay, _ []books.Imbalance) bool { return !mine(d.companyID) })
 		}
 	}
 }
 
 // found returns what differs, ordered, and when the last check was.
-func (c *conservation) found() (list []facts.Imbalance, checked time.Time) {
+func (c *conservation) found() (list []books.Imbalance, checked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, of := range c.wrong {
 		list = append(list, of...)
 	}
-	slices.SortFunc(list, func(a, b facts.Imbalance) int {
+	slices.SortFunc(list, func(a, b books.Imbalance) int {
 		return cmp.Or(cmp.Compare(a.CompanyID, b.CompanyID), cmp.Compare(b.Day, a.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Model, b.Model))
 	})
 	return list, c.checked
@@ -180,7 +166,7 @@ func (p *Processor) checkNext(ctx context.Context, walk *dayWalk, changed bool) 
 		company, days = p.books.takeChanged()
 	}
 	if len(days) == 0 {
-		if company, days, err = walk.next(ctx, p.Books, mine); err != nil {
+		if company, days, err = walk.next(ctx, p.Books, p.Store.CompaniesAfter, mine); err != nil {
 			return err
 		}
 	}
@@ -225,10 +211,10 @@ type dayWalk struct {
 }
 
 // next returns the next days of a company; none where there is nothing to be found now.
-func (w *dayWalk) next(ctx context.Context, books Books, mine func(companyID string) bool) (company string, days []string, err error) {
+func (w *dayWalk) next(ctx context.Context, sales books.Store, companiesAfter func(ctx context.Context, companyID string, limit int) ([]string, error), mine func(companyID string) bool) (company string, days []string, err error) {
 	for range companiesPerCheck {
 		if len(w.companies) == 0 {
-			page, err := books.CompaniesAfter(ctx, w.last, companiesPerCheck)
+			page, err := companiesAfter(ctx, w.last, companiesPerCheck)
 			if err != nil {
 				return "", nil, err
 			}
@@ -240,7 +226,7 @@ func (w *dayWalk) next(ctx context.Context, books Books, mine func(companyID str
 		}
 		company := w.companies[0]
 		if mine(company) {
-			sold, err := books.SoldDays(ctx, company, w.before, daysPerCheck)
+			sold, err := sales.SoldDays(ctx, company, w.before, daysPerCheck)
 			if err != nil {
 				return "", nil, err
 			}
@@ -256,7 +242,7 @@ func (w *dayWalk) next(ctx context.Context, books Books, mine func(companyID str
 
 // fewOrders returns the first days that have ordersPerCheck orders together, but at least
 // one.
-func fewOrders(sold []facts.SoldDay) (days []string) {
+func fewOrders(sold []books.SoldDay) (days []string) {
 	var orders int64
 	for _, d := range sold {
 		if orders += d.Orders; orders > ordersPerCheck && len(days) > 0 {
@@ -275,7 +261,7 @@ type booksState struct {
 	More       int         `json:"more,omitempty"`       // that are not shown
 }
 
-// imbalance is facts.Imbalance in /readyz. Amounts are minor units.
+// imbalance is books.Imbalance in /readyz. Amounts are minor units.
 type imbalance struct {
 	CompanyID string `json:"company_id"`
 	Day       string `json:"day"`

@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // withBooks is a processor that checks its books without a pause.
 func (s *stack) withBooks() *Processor {
 	p := s.processor(s.group(), s.producer)
-	return New(Config{CheckEvery: time.Millisecond}, Deps{Store: p.Store, Log: p.Log, Results: p.Results, Books: s.store})
+	return New(Config{CheckEvery: time.Millisecond}, Deps{Store: p.Store, Log: p.Log, Results: p.Results, Books: pgbooks.New(s.db)})
 }
 
 // TestAnImbalanceIsFound plants credits that are not what their order comes to, without
@@ -65,7 +66,7 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	f := func(change string, want ...string) {
 		t.Helper()
 		s.exec(change)
-		found, err := factstore.AllImbalances(s.ctx, s.pool, s.company, 20)
+		found, err := pgbooks.AllImbalances(s.ctx, s.pool, s.company, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,13 +93,13 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 }
 
 // bookless has companies and days, and no orders.
-type bookless struct{ days map[string][]facts.SoldDay }
+type bookless struct{ days map[string][]books.SoldDay }
 
-func (b bookless) Imbalances(context.Context, string, []string, int) ([]facts.Imbalance, error) {
+func (b bookless) Imbalances(context.Context, string, []string, int) ([]books.Imbalance, error) {
 	return nil, nil
 }
 
-func (b bookless) SoldDays(_ context.Context, company, before string, limit int) (list []facts.SoldDay, err error) {
+func (b bookless) SoldDays(_ context.Context, company, before string, limit int) (list []books.SoldDay, err error) {
 	for _, d := range b.days[company] {
 		if (before == lastDay || d.Day < before) && len(list) < limit {
 			list = append(list, d)
@@ -121,20 +122,20 @@ func (b bookless) CompaniesAfter(_ context.Context, company string, limit int) (
 // then from the beginning again.
 func TestEachDayIsLookedAtInTurn(t *testing.T) {
 	t.Parallel()
-	of := func(orders int64, days ...string) (list []facts.SoldDay) {
+	of := func(orders int64, days ...string) (list []books.SoldDay) {
 		for _, d := range days {
-			list = append(list, facts.SoldDay{Day: d, Orders: orders})
+			list = append(list, books.SoldDay{Day: d, Orders: orders})
 		}
 		return list
 	}
-	books := bookless{map[string][]facts.SoldDay{
+	sales := bookless{map[string][]books.SoldDay{
 		"c1": of(12_000, "2026-03-03", "2026-03-02", "2026-03-01"), "c2": of(1, "2026-03-03"), "c3": nil, "c4": of(5, "2026-03-05", "2026-03-04"), "c5": of(90_000, "2026-03-09", "2026-03-08"),
 	}}
 	var w dayWalk
 	for round := range 2 {
 		var got []string
 		for {
-			company, days, err := w.next(t.Context(), books, func(id string) bool { return id != "c2" })
+			company, days, err := w.next(t.Context(), sales, sales.CompaniesAfter, func(id string) bool { return id != "c2" })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +164,7 @@ func TestWhatTheCheckRemembersIsBounded(t *testing.T) {
 		t.Errorf("%d changed days", len(c.changed))
 	}
 	for d := range days {
-		c.put("c1", []string{d.day}, []facts.Imbalance{{CompanyID: "c1", Day: d.day}}, noon)
+		c.put("c1", []string{d.day}, []books.Imbalance{{CompanyID: "c1", Day: d.day}}, noon)
 	}
 	if list, _ := c.found(); len(list) != maxImbalances {
 		t.Errorf("%d imbalances", len(list))

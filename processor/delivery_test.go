@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -111,7 +112,7 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 func TestMadeUpStreamsAndCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', $2, $3)`, s.company, maxStreams-3, maxSeen-2)
+	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', $2, $3)`, s.company, delivery.MaxStreams-3, delivery.MaxSeen-2)
 	var records []record
 	for n := range 400 {
 		records = append(records, s.record(s.event(fmt.Sprint("v", n), noon, n, func(e *wire.Event) {
@@ -157,7 +158,7 @@ func TestMadeUpStreamsAndCountsAreBounded(t *testing.T) {
 
 	// What is remembered: beyond the bound a repeat counts each time that it is read.
 	s.clear()
-	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', 0, $2)`, s.company, maxSeen-1)
+	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', 0, $2)`, s.company, delivery.MaxSeen-1)
 	rejected := s.record(s.notice(2, func(w *wire.Notice) {
 		w.Rejected = []wire.NoticeRejected{{Code: "invalid_event", IDs: idsOf("a", "b")}}
 	}))

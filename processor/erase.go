@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 )
 
@@ -47,9 +48,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true
-		a.deliveries.once = append(a.deliveries.once, once{
-			id: digestOf("erased", gone[i].Digest()), at: gone[i].ReceivedAt, outcome: facts.DeliveryRejected + codeErased, events: 1,
-		})
+		a.deliveries.AddOnce(delivery.RejectedEvent("erased", &gone[i], codeErased))
 	}
 	a.events = slices.DeleteFunc(slices.Clone(a.events), func(e facts.Event) bool { return left[e.EventID] })
 	return nil

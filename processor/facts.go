@@ -55,7 +55,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 		next = *followingFrom(a.index, a.agents, fresh)
 	}
 	a.stored(len(fresh), next)
-	a.repeatedInBatch(chosen, ready.others)
+	a.deliveries.RepeatedInBatch(chosen, ready.others, a.sourceOf)
 	a.done.duplicate += len(a.events) - len(fresh)
 	if err := a.tx.WidenSightings(ctx, a.company, next.sightings); err != nil {
 		return err
@@ -84,14 +84,8 @@ func (a *application) storeEvents(ctx context.Context) error {
 
 // stored counts events that were stored now.
 func (a *application) stored(events int, next following) {
-	for count, n := range next.counts.counts {
-		a.deliveries.counts[count] += n
-	}
-	for from, n := range next.counts.sources {
-		a.deliveries.sources[from] += n
-	}
-	a.follows = next
-	a.done.late += next.late
+	a.deliveries.AddArrivals(next.arrivals)
+	a.done.late += next.arrivals.Late
 	a.done.stored += events
 }
 
@@ -108,10 +102,10 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	for _, e := range events {
 		old := stored[e.EventID]
 		if !e.Copy().Before(old) {
-			a.repeated(e.Digest(), old, e.ReceivedAt, a.sourceOf(&e))
+			a.deliveries.Repeated(e.Digest(), old, e.ReceivedAt, a.sourceOf(&e))
 			continue
 		}
-		a.replaced(old, &e)
+		a.deliveries.Replaced(old, &e, a.sourceOf(&e))
 		a.marked.Event(a.index, old.At, a.now)
 		replacing = append(replacing, e)
 		for _, d := range append(old.Days(), e.Copy().Days()...) {

@@ -104,12 +104,12 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 	m.late.Add(float64(done.late))
 	m.duplicate.Add(float64(done.duplicate))
 	m.orders.Add(float64(len(done.computed)))
-	for reason, n := range done.found.droppedFor {
+	for reason, n := range done.found.DroppedFor {
 		m.dropped.WithLabelValues(reason).Add(float64(n))
 	}
-	m.missing.Add(float64(done.found.missing))
-	m.came.Add(float64(done.found.came))
-	m.unfollowed.Add(float64(done.found.unfollowed))
+	m.missing.Add(float64(done.found.Missing))
+	m.came.Add(float64(done.found.Came))
+	m.unfollowed.Add(float64(done.found.Unfollowed))
 }
 
 // readyTimeout bounds how long /readyz waits for Kafka and Postgres.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -405,7 +406,7 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 		}
 		b := batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()}
 		if index := rules[company]; index != nil {
-			b.companies = []companyBatch{{index: index, rejected: []once{onceRejected(o.clusterID, o.partition, r, codeUnstorable, b.now)}}}
+			b.companies = []companyBatch{{index: index, rejected: []delivery.Once{delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, codeUnstorable, b.now)}}}
 		}
 		_, err = o.apply(ctx, b)
 		return err

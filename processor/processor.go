@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -179,7 +180,7 @@ type Deps struct {
 	Store   Store
 	Log     Log
 	Results Results
-	Books   Books
+	Books   books.Store
 	Leaving func() bool // tells that the process is about to stop: /readyz says so; nil: never
 	// Privileges returns an error where the store's role may not do what the processor does; nil: it is not asked.
 	Privileges func(ctx context.Context) error

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -59,7 +60,7 @@ func (o *owner) group(records []record) *grouped {
 		if err := readInto(r, company, g.companies[company]); err != nil {
 			code := codeOf(err)
 			g.rejected = append(g.rejected, rejection{r, code, code})
-			g.companies[company].rejected = append(g.companies[company].rejected, onceRejected(o.clusterID, o.partition, r, code, now))
+			g.companies[company].rejected = append(g.companies[company].rejected, delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, code, now))
 			continue
 		}
 		g.parsed[company] = append(g.parsed[company], i)
@@ -106,7 +107,7 @@ func (c *companyBatch) refuseExpired(now time.Time) {
 	c.events = slices.DeleteFunc(c.events, func(e facts.Event) bool {
 		expired := attribution.Expired(&e, from)
 		if expired {
-			c.rejected = append(c.rejected, once{id: digestOf("expired", e.Digest()), at: e.ReceivedAt, outcome: facts.DeliveryRejected + codeExpired, events: 1})
+			c.rejected = append(c.rejected, delivery.RejectedEvent("expired", &e, codeExpired))
 		}
 		return expired
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
@@ -98,7 +99,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	p := processor.New(s.config, processor.Deps{
 		Registry: registry,
 		Log:      ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
-		Store:    processor.StoreOf(store), Books: store, Privileges: db.Privileges, Leaving: leaving, Results: kafka.NewProducer(client), Logger: s.log,
+		Store:    processor.StoreOf(store), Books: books.New(db), Privileges: db.Privileges, Leaving: leaving, Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

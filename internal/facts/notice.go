@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -62,38 +61,6 @@ func ParseNotice(raw []byte) (Notice, error) {
 		n.Dropped.Counts = counts
 	}
 	return n, nil
-}
-
-// Seen is something that was counted and is remembered, so that it is counted once.
-type Seen struct {
-	ID  []byte    // a digest, of 32 bytes at most
-	Day time.Time // midnight UTC, on which it was received
-}
-
-// Stream is a stored delivery.Stream.
-type Stream struct {
-	ID   []byte    // StreamID
-	Day  time.Time // midnight UTC, of its last event
-	Top  int64
-	Gaps []byte // packed; nil: none
-
-	Origin, Agent string // from where its events come, as in SourceCount; Agent empty: it is not known
-}
-
-// DeliveryDay is how much is remembered of a day.
-type DeliveryDay struct {
-	Day           time.Time // midnight UTC
-	Streams, Seen int64
-	Unfollowed    []byte // delivery.Sketch; nil: every stream of the day is followed
-}
-
-// SourceCount is a DeliveryCount by where events come from.
-type SourceCount struct {
-	Day     time.Time
-	Origin  string // of the page: one of the company's, OtherOrigin, or "" for none
-	Agent   string // a family of internal/agent
-	Outcome string // of DeliveryCount, without a reason
-	Events  int64
 }
 
 // OtherOrigin is what is written for an origin that is none of the company's.

@@ -15,9 +15,11 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
+	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	closing "github.com/tributary-io/tributary/internal/upkeep/statements"
@@ -83,9 +85,9 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
-	_, err = store.Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	_, err = pgbooks.New(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
 	must(err)
-	_, err = store.SoldDays(ctx, company, "infinity", 10)
+	_, err = pgbooks.New(db).SoldDays(ctx, company, "infinity", 10)
 	must(err)
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
@@ -126,15 +128,15 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.EventsOfDay(ctx, company, day, 10)),
 		second(tx.DeleteSightings(ctx, company, day)),
 		tx.WidenSightings(ctx, company, facts.Sightings(events)), // again: the visitor's event is read below
-		tx.CountDelivery(ctx, company, []facts.DeliveryCount{{Day: day.Day, Outcome: facts.DeliveryStored, Events: 1}}),
-		tx.CountSources(ctx, company, []facts.SourceCount{{Day: day.Day, Agent: "chrome", Outcome: facts.DeliveryStored, Events: 1}}),
-		second(tx.DeliveryDays(ctx, company, []facts.DeliveryDay{{Day: day.Day}})),
-		tx.PutDeliveryDays(ctx, company, []facts.DeliveryDay{{Day: day.Day, Streams: 1, Seen: 1}}),
-		second(tx.KnownSeen(ctx, company, []facts.Seen{{ID: []byte("s"), Day: day.Day}})),
-		tx.InsertSeen(ctx, company, []facts.Seen{{ID: []byte("s"), Day: day.Day}}),
-		second(tx.Streams(ctx, company, []facts.Stream{{ID: []byte("s")}})),
-		tx.PutStreams(ctx, company, []facts.Stream{{ID: []byte("s"), Day: day.Day, Top: 1}}),
-		tx.ForgetDelivery(ctx, company, day.Day, day.Day, 10),
+		tx.Delivery().Count(ctx, company, []delivery.Count{{Day: day.Day, Outcome: delivery.Stored, Events: 1}}),
+		tx.Delivery().CountSources(ctx, company, []delivery.SourceCount{{Day: day.Day, Agent: "chrome", Outcome: delivery.Stored, Events: 1}}),
+		second(tx.Delivery().Days(ctx, company, []delivery.StoredDay{{Day: day.Day}})),
+		tx.Delivery().PutDays(ctx, company, []delivery.StoredDay{{Day: day.Day, Streams: 1, Seen: 1}}),
+		second(tx.Delivery().KnownSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}})),
+		tx.Delivery().InsertSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}}),
+		second(tx.Delivery().Streams(ctx, company, []delivery.StoredStream{{ID: []byte("s")}})),
+		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Top: 1}}),
+		tx.Delivery().Forget(ctx, company, day.Day, day.Day, 10),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
 		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),

@@ -13,9 +13,11 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
+	pgdelivery "github.com/tributary-io/tributary/internal/postgres/delivery"
 	pgnonconverting "github.com/tributary-io/tributary/internal/postgres/nonconverting"
 	"github.com/tributary-io/tributary/internal/postgres/retention"
 	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
@@ -57,6 +59,9 @@ func (t *Tx) Statements() statements.Store { return pgstatements.In(t.tx) }
 
 // NullJourneys counts null journeys in the same transaction.
 func (t *Tx) NullJourneys() nonconverting.Store { return pgnonconverting.In(t.tx) }
+
+// Delivery keeps the delivery ledger in the same transaction.
+func (t *Tx) Delivery() delivery.Store { return pgdelivery.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {

@@ -309,7 +309,7 @@ create table delivery_source (
 );
 
 -- Senders' numberings of their events: how far each has come, and which numbers have not
--- (internal/delivery). A row is removed some days after its last event.
+-- (internal/upkeep/delivery). A row is removed some days after its last event.
 create table stream (
   company_id text not null,
   stream     bytea not null,  -- the first 16 bytes of the SHA-256 of its name

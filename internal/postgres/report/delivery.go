@@ -2,7 +2,7 @@ package report
 
 import "context"
 
-// deliveryCounts has one outcome that counts streams and not events: facts.DeliveryUnfollowed.
+// deliveryCounts has one outcome that counts streams and not events: delivery.Unfollowed.
 var deliveryCounts = `
 	select ` + periodOf("day") + ` as period, split_part(outcome, ':', 1), coalesce(substring(outcome from ':(.*)$'), ''),
 		coalesce(sum(events) filter (where outcome <> 'unfollowed'), 0), coalesce(sum(events) filter (where outcome = 'unfollowed'), 0)

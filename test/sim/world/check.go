@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -65,11 +65,11 @@ func (w *world) check() {
 			w.violate("%s is stored and was never sent", name)
 		}
 	}
-	if got := stored.counts[facts.DeliveryStored]; got != int64(len(stored.events)) {
+	if got := stored.counts[delivery.Stored]; got != int64(len(stored.events)) {
 		w.violate("%d events are counted as stored, %d are", got, len(stored.events))
 	}
 	for outcome, n := range stored.counts {
-		if strings.HasPrefix(outcome, facts.DeliveryRejected) && n > 0 {
+		if strings.HasPrefix(outcome, delivery.Rejected) && n > 0 {
 			w.violate("%d records are %s", n, outcome)
 		}
 	}

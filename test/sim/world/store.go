@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
@@ -261,37 +262,40 @@ func (t *transaction) ReplaceEvents(_ context.Context, companyID string, events 
 	return nil
 }
 
-func (t *transaction) CountDelivery(_ context.Context, _ string, counts []facts.DeliveryCount) error {
-	for _, c := range counts {
-		t.written.counts[c.Outcome] += c.Events
+func (t *transaction) Delivery() delivery.Store { return counted{t.written.counts} }
+
+// counted counts what became of events. The rest of the delivery ledger is not the simulation's:
+// nothing is remembered of any day.
+type counted struct{ counts map[string]int64 }
+
+func (c counted) Count(_ context.Context, _ string, counts []delivery.Count) error {
+	for _, n := range counts {
+		c.counts[n.Outcome] += n.Events
 	}
 	return nil
 }
 
-// The rest of the delivery ledger is not the simulation's: nothing is remembered of any day.
-func (t *transaction) CountSources(context.Context, string, []facts.SourceCount) error { return nil }
+func (counted) CountSources(context.Context, string, []delivery.SourceCount) error { return nil }
 
-func (t *transaction) DeliveryDays(context.Context, string, []facts.DeliveryDay) ([]facts.DeliveryDay, error) {
+func (counted) Days(context.Context, string, []delivery.StoredDay) ([]delivery.StoredDay, error) {
 	return nil, nil
 }
 
-func (t *transaction) PutDeliveryDays(context.Context, string, []facts.DeliveryDay) error { return nil }
+func (counted) PutDays(context.Context, string, []delivery.StoredDay) error { return nil }
 
-func (t *transaction) KnownSeen(context.Context, string, []facts.Seen) (map[string]bool, error) {
+func (counted) KnownSeen(context.Context, string, []delivery.Seen) (map[string]bool, error) {
 	return map[string]bool{}, nil
 }
 
-func (t *transaction) InsertSeen(context.Context, string, []facts.Seen) error { return nil }
+func (counted) InsertSeen(context.Context, string, []delivery.Seen) error { return nil }
 
-func (t *transaction) Streams(context.Context, string, []facts.Stream) ([]facts.Stream, error) {
+func (counted) Streams(context.Context, string, []delivery.StoredStream) ([]delivery.StoredStream, error) {
 	return nil, nil
 }
 
-func (t *transaction) PutStreams(context.Context, string, []facts.Stream) error { return nil }
+func (counted) PutStreams(context.Context, string, []delivery.StoredStream) error { return nil }
 
-func (t *transaction) ForgetDelivery(context.Context, string, time.Time, time.Time, int) error {
-	return nil
-}
+func (counted) Forget(context.Context, string, time.Time, time.Time, int) error { return nil }
 
 // What reports count of visitors is not the simulation's: nothing is known of any.
 func (t *transaction) InsertShoppers(context.Context, string, []facts.Shopper) ([]facts.Shopper, error) {

@@ -1,4 +1,4 @@
-package facts
+package delivery
 
 import "crypto/sha256"
 

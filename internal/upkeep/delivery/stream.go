@@ -1,7 +1,9 @@
-// Package delivery finds out which events of a sender never came: senders number their
-// events, and a number that is left out is missing.
+// Package delivery keeps the delivery ledger: what became of the events that were sent
+// (docs/reports.md, "Delivery"). Each is counted once, however often its records are read.
+// Senders number their events, and a number that is left out is missing.
 //
-// What belongs here: what follows from numbers. No I/O, no clock. Everything is bounded,
+// The processor notes in a Ledger what a transaction counts, and writes it at the transaction's
+// end. internal/postgres/delivery has the SQL. There is no clock here. Everything is bounded,
 // since anybody can make up streams and numbers.
 package delivery
 

@@ -1,4 +1,6 @@
-package factstore
+// Package books has the SQL of internal/upkeep/books: where credits are not what the approved orders
+// come to.
+package books
 
 import (
 	"context"
@@ -11,7 +13,14 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
+
+// Store reads what the books compare. It is a books.Store; safe for concurrent use.
+type Store struct{ db *postgres.DB }
+
+// New makes a store on a database.
+func New(db *postgres.DB) *Store { return &Store{db} }
 
 // imbalancesOf sums the approved orders of days, and their credits by model. Orders that
 // wait to be computed are in neither sum: their credits are those of before.
@@ -45,18 +54,18 @@ var (
 
 // AllImbalances returns where the credits of a company are not what its approved orders
 // come to, the first most of them, ordered by day, currency and model.
-func AllImbalances(ctx context.Context, q postgres.Querier, companyID string, most int) ([]facts.Imbalance, error) {
+func AllImbalances(ctx context.Context, q postgres.Querier, companyID string, most int) ([]books.Imbalance, error) {
 	list, err := postgres.Collect(ctx, q, scanImbalance, imbalancesOfAll, pgx.NamedArgs{"company_id": companyID, "most": most})
 	return of(companyID, list, err)
 }
 
 // Imbalances is AllImbalances of days.
-func (s *Store) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]facts.Imbalance, error) {
+func (s *Store) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]books.Imbalance, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), scanImbalance, imbalancesOfDays, pgx.NamedArgs{"company_id": companyID, "most": most, "days": days})
 	return of(companyID, list, err)
 }
 
-func of(companyID string, list []facts.Imbalance, err error) ([]facts.Imbalance, error) {
+func of(companyID string, list []books.Imbalance, err error) ([]books.Imbalance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: credits and approved orders of %s: %w", companyID, err)
 	}
@@ -66,7 +75,7 @@ func of(companyID string, list []facts.Imbalance, err error) ([]facts.Imbalance,
 	return list, nil
 }
 
-func scanImbalance(row pgx.CollectableRow) (i facts.Imbalance, err error) {
+func scanImbalance(row pgx.CollectableRow) (i books.Imbalance, err error) {
 	var credited, approved pgtype.Numeric
 	if err = row.Scan(postgres.Day(&i.Day), &i.Currency, &i.Model, &credited, &approved); err == nil {
 		i.Credited, i.Approved = decimal.NewFromBigInt(credited.Int, credited.Exp), decimal.NewFromBigInt(approved.Int, approved.Exp)
@@ -75,23 +84,14 @@ func scanImbalance(row pgx.CollectableRow) (i facts.Imbalance, err error) {
 }
 
 // SoldDays returns the days before one that have orders, the newest first, at most limit.
-func (s *Store) SoldDays(ctx context.Context, companyID, before string, limit int) ([]facts.SoldDay, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (d facts.SoldDay, err error) {
+func (s *Store) SoldDays(ctx context.Context, companyID, before string, limit int) ([]books.SoldDay, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (d books.SoldDay, err error) {
 		return d, row.Scan(postgres.Day(&d.Day), &d.Orders)
 	}, `
 		select day, sum(orders)::bigint from sale_day where company_id = @company_id and day < @before::date
 		group by day order by day desc limit @most`, pgx.NamedArgs{"company_id": companyID, "before": before, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: days with orders of %s: %w", companyID, err)
-	}
-	return list, nil
-}
-
-// CompaniesAfter returns the ids of companies, in their order, that come after one.
-func (s *Store) CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from company where company_id > $1 order by company_id limit $2`, companyID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", err)
 	}
 	return list, nil
 }

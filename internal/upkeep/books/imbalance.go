@@ -1,4 +1,8 @@
-package facts
+// Package books compares the credits of each day, currency and model with the approved orders
+// (docs/attribution.md, "Channel credit"): they are to be equal all the time.
+//
+// The processor asks for checks beside its batches. internal/postgres/books has the SQL.
+package books
 
 import (
 	"fmt"

@@ -1,0 +1,14 @@
+package books
+
+import "context"
+
+// Store reads what is to be equal. internal/postgres/books.Store is one. It is asked
+// outside transactions of the processor.
+type Store interface {
+	// Imbalances returns where the credits of a company's days are not what the approved
+	// orders come to, the first most of them.
+	Imbalances(ctx context.Context, companyID string, days []string, most int) ([]Imbalance, error)
+
+	// SoldDays returns the days before one that have orders, the newest first.
+	SoldDays(ctx context.Context, companyID, before string, limit int) ([]SoldDay, error)
+}
