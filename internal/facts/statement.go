@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func ParseStatement(c wire.Commerce) (Statement, error) {
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	if !commerce.IsUUID(body.StatementID) || !commerce.IsUUID(body.InfluencerID) {
+	if !uuidtext.Is(body.StatementID) || !uuidtext.Is(body.InfluencerID) {
 		return Statement{}, ErrNoID
 	}
 	if _, err := commerce.Exponent(body.Currency); err != nil {
@@ -62,7 +63,7 @@ func ParsePayment(c wire.Commerce) (Payment, error) {
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return Payment{}, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	if !commerce.IsUUID(body.StatementID) {
+	if !uuidtext.Is(body.StatementID) {
 		return Payment{}, ErrNoID
 	}
 	p := Payment{
