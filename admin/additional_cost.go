@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Bounds of additional costs.
@@ -171,7 +172,7 @@ func readCostPair(o object) (id, frequency string) {
 // cost has is answered 404.
 func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Context) error) error {
 	err := error(commerce.ErrNotFound) // ids of costs are UUIDs
-	if commerce.IsUUID(id) {
+	if uuidtext.Is(id) {
 		ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 		defer cancel()
 		err = do(ctx)

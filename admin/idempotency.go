@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lenient"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -120,10 +121,8 @@ func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Cl
 		if !errors.Is(err, commerce.ErrKeyInProgress) {
 			return claimed, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, repeatPause) {
 			return claimed, err
-		case <-time.After(repeatPause):
 		}
 	}
 }

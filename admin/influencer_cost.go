@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // costGroup is the costs of one influencer (specification, influencer cost group).
@@ -115,7 +116,7 @@ func (s *Server) deleteInfluencerCost(_ context.Context, _ caller, o object) (ch
 	id := costID.Or(campaignCostID.Value)
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		err := commerce.ErrNotFound // ids of costs are UUIDs
-		if commerce.IsUUID(id) {
+		if uuidtext.Is(id) {
 			err = s.deps.Database.DeleteCost(ctx, author, id, campaignCostID.Valid)
 		}
 		if errors.Is(err, commerce.ErrNotFound) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -112,7 +113,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer
 	}
 	order.UserIDMAC = userIDMAC(userID.Or(""), signer)
 	// An id that is no UUID may name a person.
-	if order.VisitorID.Valid && !commerce.IsUUID(order.VisitorID.Value) {
+	if order.VisitorID.Valid && !uuidtext.Is(order.VisitorID.Value) {
 		person.UserID = userID
 	}
 	if person == (wire.Personal{}) {
@@ -171,7 +172,7 @@ func addFormer(order *wire.Order, person wire.Personal, userID wire.Optional[str
 func userIDMAC(raw string, signer *identity.Signer) wire.UserIDMAC {
 	raw = strings.TrimSpace(raw)
 	id, _, signed := wire.CutMAC(raw)
-	if !signed || !commerce.IsUUID(id) {
+	if !signed || !uuidtext.Is(id) {
 		return wire.MACNone
 	}
 	if _, _, ours := signer.Verify(identity.SignedCookie, raw); ours {

@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -156,7 +157,7 @@ func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV 
 			o.bad.Add("status", commerce.CodeInvalidValue, "%s", "must be "+commerce.OrderStatuses)
 		}
 	}
-	if f.InfluencerID != "" && !commerce.IsUUID(f.InfluencerID) {
+	if f.InfluencerID != "" && !uuidtext.Is(f.InfluencerID) {
 		o.bad.Add("influencer_id", commerce.CodeInvalidFormat, "must be a UUID")
 	}
 	if coupon := optional(o, "coupon", given); coupon.Valid {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Codes of errors about statements.
@@ -112,7 +113,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
-	if !commerce.IsUUID(payment.StatementID) {
+	if !uuidtext.Is(payment.StatementID) {
 		return answer{}, noStatement()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
@@ -180,7 +181,7 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	if !commerce.IsUUID(id) {
+	if !uuidtext.Is(id) {
 		return answer{}, noStatement()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)

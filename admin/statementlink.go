@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // statementLink is a link as it is answered.
@@ -35,7 +36,7 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 		return answer{}, err
 	}
 	id := strings.ToLower(r.PathValue("id"))
-	if s.deps.Links == nil || !commerce.IsUUID(id) {
+	if s.deps.Links == nil || !uuidtext.Is(id) {
 		return answer{}, noStatement()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/dev/demo"
 	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/internal/background"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // startServices starts what a real installation runs, and the shop, and returns
@@ -110,10 +111,8 @@ func (p *program) await(ctx context.Context, url string, ready func(body []byte)
 		if err := p.ended(); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 20*time.Millisecond) {
 			return fmt.Errorf("%s is not ready: %w (%s)", url, ctx.Err(), last)
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // connection is a client's connection. fasthttp sets three deadlines for each
@@ -121,7 +123,7 @@ func connectionOf(conn net.Conn) *connection {
 
 // watch enforces the deadlines of all connections until ctx ends.
 func (c *connections) watch(ctx context.Context) {
-	for pause(ctx, c.tick); ctx.Err() == nil; pause(ctx, c.tick) {
+	for sleep.For(ctx, c.tick); ctx.Err() == nil; sleep.For(ctx, c.tick) {
 		now := time.Now()
 		for _, conn := range c.all() {
 			conn.enforce(now)

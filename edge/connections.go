@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // connections knows the server's open connections and the requests under way,
@@ -214,7 +215,7 @@ func (c *connections) drain(ctx context.Context) {
 			idleSince = time.Now()
 		}
 		c.closeUnused(time.Since(idleSince) > drainGrace)
-		pause(ctx, 20*time.Millisecond)
+		sleep.For(ctx, 20*time.Millisecond)
 	}
 }
 

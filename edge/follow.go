@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func (d *directory) follow(ctx context.Context, source Directory) {
 		}
 		if err != nil {
 			d.log.Warn("directory: Kafka cannot be read yet", "error", err)
-			pause(ctx, refollowPause)
+			sleep.For(ctx, refollowPause)
 			continue
 		}
 		reading, again := context.WithCancel(ctx)
@@ -40,7 +41,7 @@ func (d *directory) follow(ctx context.Context, source Directory) {
 			return
 		}
 		d.log.Warn("directory: reading stopped, and begins again", "error", err)
-		pause(ctx, refollowPause)
+		sleep.For(ctx, refollowPause)
 	}
 }
 
@@ -99,7 +100,7 @@ func (d *directory) checkEnd(ctx context.Context, source Directory) {
 		if err == nil {
 			d.endIs(end, id)
 		}
-		pause(ctx, interval)
+		sleep.For(ctx, interval)
 	}
 }
 
@@ -129,14 +130,5 @@ func (d *directory) endIs(end int64, id string) {
 		if d.refilling && d.refilled() {
 			d.serveRebuilt()
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

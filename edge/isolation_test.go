@@ -27,6 +27,7 @@ import (
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/seglog"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/await"
 )
@@ -63,9 +64,9 @@ func (m *moody) ProducePartition(ctx context.Context, topic string, partition in
 	}()
 	switch mood := rand.IntN(20); {
 	case mood < 3:
-		pause(ctx, time.Duration(rand.IntN(60))*time.Millisecond)
+		sleep.For(ctx, time.Duration(rand.IntN(60))*time.Millisecond)
 	case mood < 5: // longer than the spool waits, or than requests wait
-		pause(ctx, time.Duration(rand.IntN(700))*time.Millisecond)
+		sleep.For(ctx, time.Duration(rand.IntN(700))*time.Millisecond)
 	case mood < 6:
 		return segment.LeaderNotAvailable
 	case mood < 7: // what is written is said not to be

@@ -3,13 +3,13 @@ package edge
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"math/rand/v2"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // request is what the edge knows of one request while it is handled. Its memory is
@@ -60,15 +60,7 @@ func appendRequestID(dst []byte, at time.Time) []byte {
 	var id [16]byte
 	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|0x7000|rand.Uint64()&0xfff) //nolint:gosec // see above
 	binary.BigEndian.PutUint64(id[8:], 1<<63|rand.Uint64()>>2)                               //nolint:gosec // see above
-	for i, end := range [...]int{4, 6, 8, 10, 16} {
-		begin := 0
-		if i > 0 {
-			dst = append(dst, '-')
-			begin = [...]int{4, 6, 8, 10}[i-1]
-		}
-		dst = hex.AppendEncode(dst, id[begin:end])
-	}
-	return dst
+	return uuidtext.Append(dst, id[:])
 }
 
 // Names of fields of answers, as fasthttp writes them.

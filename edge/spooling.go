@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -37,7 +38,7 @@ func (s *Server) learnPartitions(ctx context.Context) {
 				counts[topic] = n
 				break
 			}
-			pause(ctx, askPause)
+			sleep.For(ctx, askPause)
 		}
 	}
 	if ctx.Err() != nil {

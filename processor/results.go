@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func redact(value []byte) (eventID, body string) {
 	kept := map[string]string{}
 	for _, name := range []string{"companyId", "eventId", "event", "timestamp", "receivedAt", "kind", "acceptedAt", "actor", "via"} {
 		var text string
-		if json.Unmarshal(fields[name], &text) == nil && text != "" && (name != "eventId" || commerce.IsUUID(text)) {
+		if json.Unmarshal(fields[name], &text) == nil && text != "" && (name != "eventId" || uuidtext.Is(text)) {
 			kept[name] = bounded(scrub.Strict(text))
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -130,7 +130,7 @@ func (s *Server) endSessions(w http.ResponseWriter, r *http.Request, v pageReque
 	if others {
 		family = v.access.family
 	}
-	if !commerce.IsUUID(family) {
+	if !uuidtext.Is(family) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}

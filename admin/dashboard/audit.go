@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -38,7 +39,7 @@ func (s *Server) auditRoutes() []route {
 func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	query := r.URL.Query()
 	before, kind := query.Get("before"), query.Get("kind")
-	if before != "" && !commerce.IsUUID(before) || kind != "" && !slices.Contains(auditKinds, kind) {
+	if before != "" && !uuidtext.Is(before) || kind != "" && !slices.Contains(auditKinds, kind) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}

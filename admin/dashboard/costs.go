@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -179,7 +180,7 @@ func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest)
 			cost.ID = id.String()
 			err = s.db.AddAdditionalCost(r.Context(), s.author(v), cost)
 		}
-	case !commerce.IsUUID(cost.ID):
+	case !uuidtext.Is(cost.ID):
 		err = commerce.ErrNotFound
 	default:
 		change := commerce.CostChange{Name: wire.Some(cost.Name), Category: wire.Some(cost.Category), Frequency: wire.Some(cost.Frequency),
@@ -215,7 +216,7 @@ func (s *Server) typedMoney(v pageRequest, f *form, name, text string) int64 {
 
 func (s *Server) removeCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id, err := r.PostForm.Get("id"), error(commerce.ErrNotFound)
-	if commerce.IsUUID(id) {
+	if uuidtext.Is(id) {
 		err = s.db.DeleteAdditionalCost(r.Context(), s.author(v), id, r.PostForm.Get("frequency"))
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/inspect"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -156,7 +157,7 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 	query := r.URL.Query()
 	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
 	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
-		slices.ContainsFunc(waiting, func(id string) bool { return !commerce.IsUUID(id) })
+		slices.ContainsFunc(waiting, func(id string) bool { return !uuidtext.Is(id) })
 	cursor, err := eventCursor{events: -1, rejected: -1}, error(nil)
 	if query.Has("after") {
 		cursor, err = parseEventCursor(query.Get("after"))

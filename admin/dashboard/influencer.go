@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const influencerPath = "/dashboard/influencer"
@@ -201,7 +202,7 @@ func stateOf(c commerce.CouponTerms, today string) string {
 // there is none.
 func (s *Server) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequest) (i commerce.Influencer, ok bool) {
 	err := error(commerce.ErrNotFound)
-	if id := r.URL.Query().Get("id"); commerce.IsUUID(id) {
+	if id := r.URL.Query().Get("id"); uuidtext.Is(id) {
 		i, err = s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(id))
 	}
 	if err == nil && !i.ArchivedAt.IsZero() && r.Method != http.MethodGet {

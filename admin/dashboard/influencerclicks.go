@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -72,7 +73,7 @@ func (s *Server) readClicks(ctx context.Context, v pageRequest, i commerce.Influ
 // clicksFile lists how often each link of an influencer was opened on each of the last days.
 func (s *Server) clicksFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
 	id, today := r.URL.Query().Get("id"), s.now().In(zoneOf(v.current.Timezone))
-	if !commerce.IsUUID(id) {
+	if !uuidtext.Is(id) {
 		return commerce.ErrNotFound
 	}
 	i, err := s.db.Influencer(ctx, v.current.CompanyID, strings.ToLower(id))

@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // linesPerPage bounds the orders of one page of a statement, and how many are read at
@@ -114,7 +115,7 @@ func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v st
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
 		var statement commerce.Statement
-		if commerce.IsUUID(id) {
+		if uuidtext.Is(id) {
 			statement, err = s.db.Statement(r.Context(), v.current.CompanyID, id)
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -121,7 +122,7 @@ func orderFiltersAreGood(page *ordersPage, status string) bool {
 		}
 	}
 	known := status == "" || status == "0" || status == "1" || status == "2"
-	return known && (page.Influencer == "" || commerce.IsUUID(page.Influencer)) && (page.Coupon == "" || commerce.IsID(page.Coupon)) &&
+	return known && (page.Influencer == "" || uuidtext.Is(page.Influencer)) && (page.Coupon == "" || commerce.IsID(page.Coupon)) &&
 		(page.Text == "" || commerce.IsID(page.Text))
 }
 

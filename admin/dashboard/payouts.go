@@ -14,6 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -306,7 +307,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequ
 	fail := func(status int, key string) {
 		s.showStatements(w, r, v, status, statementsPage{Alert: v.lang.T("statements." + key)})
 	}
-	if !commerce.IsUUID(payment.StatementID) {
+	if !uuidtext.Is(payment.StatementID) {
 		s.problemOf(w, r, http.StatusNotFound, "no_statement")
 		return
 	}
@@ -343,7 +344,7 @@ func (s *Server) confirmRestored(w http.ResponseWriter, r *http.Request, v pageR
 // linkStatement makes a signed link that lets the influencer see the statement.
 func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := strings.ToLower(r.PostForm.Get("statement"))
-	if !commerce.IsUUID(id) {
+	if !uuidtext.Is(id) {
 		s.problemOf(w, r, http.StatusNotFound, "no_statement")
 		return
 	}

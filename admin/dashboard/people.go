@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -108,7 +109,7 @@ func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
 
 func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	asked := s.invitationOf(v, resetLife)
-	if asked.PersonID = r.PostForm.Get("person"); !commerce.IsUUID(asked.PersonID) {
+	if asked.PersonID = r.PostForm.Get("person"); !uuidtext.Is(asked.PersonID) {
 		s.problemOf(w, r, http.StatusNotFound, "no_person")
 		return
 	}
@@ -161,7 +162,7 @@ func (s *Server) originFor(r *http.Request) string {
 func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.PostForm.Get("link")
 	err := error(commerce.ErrNotFound)
-	if commerce.IsUUID(id) {
+	if uuidtext.Is(id) {
 		err = s.db.WithdrawInvitation(r.Context(), s.membershipOf(v, ""), id)
 	}
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequ
 		}
 	}
 	err := error(commerce.ErrNotFound)
-	if commerce.IsUUID(change.PersonID) {
+	if uuidtext.Is(change.PersonID) {
 		err = s.db.ChangeMembership(r.Context(), change)
 	}
 	if errors.Is(err, commerce.ErrLastOwner) {

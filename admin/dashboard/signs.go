@@ -11,9 +11,9 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -80,7 +80,7 @@ func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) 
 func (s *Server) askedSigns(r *http.Request, v pageRequest) (asked, error) {
 	a, err := s.askedOf(r, v, nil)
 	if of := r.URL.Query().Get("influencer"); err == nil && of != "" {
-		if !commerce.IsUUID(of) {
+		if !uuidtext.Is(of) {
 			return a, errBadAddress
 		}
 		a.Of = strings.ToLower(of)

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -128,10 +129,8 @@ func ownTopics(ctx context.Context, log *slog.Logger, client *kafka.Client, db *
 			return err
 		}
 		log.Warn("it is not known yet whether the topics are this installation's", "error", err)
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, time.Second) {
 			return nil
-		case <-time.After(time.Second):
 		}
 	}
 }

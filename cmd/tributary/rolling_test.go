@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/test/await"
 )
 
@@ -79,10 +80,7 @@ func (b *balancer) ask(ctx context.Context) {
 				response.Body.Close()
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
+		sleep.For(ctx, 50*time.Millisecond)
 	}
 }
 

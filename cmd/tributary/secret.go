@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -89,10 +90,8 @@ func (c *secretCheck) beforePublishing(ctx context.Context) error {
 // run reads the directory again and again while the secret is a wrong one or nothing is known, until ctx ends.
 func (c *secretCheck) run(ctx context.Context) error {
 	for {
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, secretPause) {
 			return nil
-		case <-time.After(secretPause):
 		}
 		c.mu.Lock()
 		fits := c.known && c.wrong == nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 func newStatement() *cobra.Command {
@@ -139,7 +140,7 @@ func baseOf(l *commerce.StatementLine, currency string) any {
 // findStatement returns a statement. The error for an unknown one says how to list them.
 func findStatement(ctx context.Context, db stores, company, id string) (commerce.Statement, error) {
 	s, err := commerce.Statement{}, error(commerce.ErrNotFound)
-	if commerce.IsUUID(id) {
+	if uuidtext.Is(id) {
 		s, err = db.Statement(ctx, company, id)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
@@ -353,7 +354,7 @@ as CSV, without a log-in. Whoever has the link can open it, until it expires.
 
 // influencerID returns the id of an influencer that is named, or given by id; "" for "".
 func influencerID(ctx context.Context, db stores, company, named string) (string, error) {
-	if named == "" || commerce.IsUUID(named) {
+	if named == "" || uuidtext.Is(named) {
 		return named, nil
 	}
 	id, err := db.InfluencerID(ctx, company, named)

@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Host is the demo shop's host in links. Links must be https on a public host, so
@@ -180,10 +181,8 @@ func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 		if explained.Payout.Winner != nil || time.Now().After(deadline) {
 			break
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) { // the order and its touches come by different topics
 			return sale, ctx.Err()
-		case <-time.After(50 * time.Millisecond): // the order and its touches come by different topics
 		}
 	}
 	sale.OrderID = explained.Order.OrderID

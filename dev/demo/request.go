@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // follow opens a short link and returns where it leads.
@@ -114,10 +116,8 @@ func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Reques
 		if time.Now().After(deadline) {
 			return answer{}, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return answer{}, errors.Join(ctx.Err(), err)
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // releaseDataDir waits until no process of an earlier server uses the data
@@ -35,10 +37,8 @@ func releaseDataDir(ctx context.Context, data string) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("another PostgreSQL server (process %d) is using %s", pid, data)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 20*time.Millisecond) {
 			return fmt.Errorf("wait for the former postgres: %w", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 	if err := os.Remove(pidFile); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // ErrLocked is returned for a lock that another process holds.
@@ -48,10 +50,8 @@ func Wait(ctx context.Context, path string) (unlock func(), err error) {
 		if err == nil || !errors.Is(err, ErrLocked) {
 			return unlock, err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

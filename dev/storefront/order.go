@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // shippingCents is the flat rate of the demo shop.
@@ -117,10 +119,8 @@ func (s *Shop) send(ctx context.Context, o order) error {
 		if err == nil || !again || attempt == sendAttempts {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, sendPause) {
 			return ctx.Err()
-		case <-time.After(sendPause):
 		}
 	}
 }

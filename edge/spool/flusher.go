@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/seglog"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -74,10 +75,8 @@ func (f *flusher) run(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			f.log.Error("the spool cannot write which records Kafka has: after a crash they would be sent again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return
-		case <-time.After(pause):
 		}
 		if err != nil {
 			pause = min(2*pause, maxFlushPause)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // ErrBadCursor refuses text that no cursor's String wrote.
@@ -79,7 +81,7 @@ func ParseInfluencerCursor(text string) (InfluencerCursor, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	micros, id, found := strings.Cut(string(raw), ".")
-	if err != nil || !found || !IsUUID(id) {
+	if err != nil || !found || !uuidtext.Is(id) {
 		return InfluencerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
 	}
 	at, err := strconv.ParseInt(micros, 36, 64)

@@ -6,5 +6,5 @@
 //
 // What belongs here: types, constants and pure functions that every service
 // agrees on. No I/O, no HTTP, no SQL; of our packages it imports wire,
-// fold and publichost.
+// fold, publichost and uuidtext.
 package commerce

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	"github.com/tributary-io/tributary/internal/publichost"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -207,7 +208,7 @@ type EvidenceDecision struct {
 
 // Check returns every rule that a decision breaks.
 func (d EvidenceDecision) Check() (bad Violations) {
-	if !IsUUID(d.InfluencerID) {
+	if !uuidtext.Is(d.InfluencerID) {
 		bad.Add("influencer_id", CodeInvalidValue, "must be an influencer's id, a UUID")
 	}
 	bad.word(place{}, "decision", d.Decision, EvidenceDecisions...)

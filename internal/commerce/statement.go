@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // States of a statement.
@@ -109,7 +111,7 @@ func (c StatementCursor) String() string {
 func ParseStatementCursor(text string) (StatementCursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	rev, id, found := strings.Cut(string(raw), ".")
-	if err != nil || !found || !IsUUID(id) {
+	if err != nil || !found || !uuidtext.Is(id) {
 		return StatementCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
 	}
 	n, err := strconv.ParseInt(rev, 36, 64)
@@ -264,14 +266,14 @@ func (c BalanceCursor) String() string {
 func ParseBalanceCursor(text string) (BalanceCursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.SplitN(string(raw), ".", 3)
-	if err != nil || len(parts) != 3 || !IsUUID(parts[1]) || parts[2] != "" && !IsID(parts[2]) || !IsID(parts[0]) {
+	if err != nil || len(parts) != 3 || !uuidtext.Is(parts[1]) || parts[2] != "" && !IsID(parts[2]) || !IsID(parts[0]) {
 		return BalanceCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
 	}
 	return BalanceCursor{parts[2], parts[1], parts[0]}, nil
 }
 
 func (v *Violations) optionalUUID(name, text string) {
-	if text != "" && !IsUUID(text) {
+	if text != "" && !uuidtext.Is(text) {
 		v.Add(name, CodeInvalidFormat, "must be a UUID")
 	}
 }

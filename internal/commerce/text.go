@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-io/tributary/internal/fold"
 )
 
@@ -27,10 +25,6 @@ const (
 func IsID(text string) bool {
 	return text != "" && utf8.ValidString(text) && !tooLong(text, MaxID) && !hasControls(text)
 }
-
-// IsUUID reports whether a text is a UUID in its form of 36 characters. Postgres
-// does not read all other forms that libraries accept.
-func IsUUID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
 // directions are the characters that turn the direction of the text behind them (Unicode UAX 9,
 // 2.1 to 2.4): with them a page or a file shows another text than it has.

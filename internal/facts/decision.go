@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -62,7 +63,7 @@ func ParseDecision(c wire.Commerce) (Decision, error) {
 	if err := checkID(body.OrderID); err != nil {
 		return Decision{}, err
 	}
-	if !commerce.IsUUID(body.InfluencerID) {
+	if !uuidtext.Is(body.InfluencerID) {
 		return Decision{}, ErrNoID
 	}
 	if !slices.Contains(commerce.EvidenceDecisions, body.Decision) {

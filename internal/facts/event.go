@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -152,7 +152,7 @@ func (e *Event) boundIDs() {
 
 // idTime returns the instant at which a UUIDv7 was made.
 func idTime(id uuid.UUID) time.Time {
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, id[:6]...)))).UTC()
+	return time.UnixMilli(uuidtext.Time(id[:])).UTC()
 }
 
 // StoredPrecision is that of Postgres's timestamptz. Times are cut to it before they

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Explanation says who is credited and paid for an order, and why
@@ -219,7 +220,7 @@ func TouchesOf(stored json.RawMessage, influencerID string, most int) []string {
 	}
 	var ids []string
 	for _, t := range x.Touches {
-		if t.InfluencerID == influencerID && commerce.IsUUID(t.ID) {
+		if t.InfluencerID == influencerID && uuidtext.Is(t.ID) {
 			ids = append(ids, t.ID)
 		}
 	}

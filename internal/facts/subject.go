@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func subjectKeys(p commerce.DataSubject, hash identity.Keys) (keys []Key, wrong 
 	add("phone", p.Phone, hash.Phone(p.Phone), KeyPhone)
 	add("customer_id", p.CustomerID, hash.Customer(p.CustomerID), KeyCustomer)
 	visitor := p.Visitor
-	if id, _, signed := wire.CutMAC(visitor); signed && commerce.IsUUID(id) { // trb_vid as the browser has it
+	if id, _, signed := wire.CutMAC(visitor); signed && uuidtext.Is(id) { // trb_vid as the browser has it
 		visitor = id
 	}
 	if id := hash.VisitorID(visitor); IsSecretID(id) {

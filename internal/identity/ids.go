@@ -3,6 +3,7 @@ package identity
 import (
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 func (k Keys) VisitorID(raw string) string { return k.stored(visitorID(k, raw)) }
 
 func visitorID(_ Keys, raw string) (kind, text string) {
-	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && IsUUID(id) {
+	if id, _, signed := wire.CutMAC(strings.TrimSpace(raw)); signed && uuidtext.Is(id) {
 		raw = id
 	}
 	return idText("visitor:", raw)
@@ -69,7 +70,7 @@ func (k Keys) Digest(original []byte) string {
 // idText is an id as it is stored, with an empty kind, or what its digest is made of.
 func idText(kind, raw string) (kindOrNone, text string) {
 	id := NormalID(raw)
-	if IsUUID(id) {
+	if uuidtext.Is(id) {
 		return "", strings.ToLower(id)
 	}
 	return kind, id
@@ -81,24 +82,6 @@ func (k Keys) stored(kind, text string) string {
 		return text
 	}
 	return k.hashed(kind, text)
-}
-
-// IsUUID tells whether a text is a UUID of any version (RFC 9562) in its form
-// of 36 characters.
-func IsUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if s[i] != '-' {
-				return false
-			}
-		} else if !isHex(s[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // sdkStream tells whether a text is what sdk-js takes as its stream: the last

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -103,7 +104,7 @@ func FuzzSignatures(f *testing.F) {
 		if !strings.HasPrefix(text, name) || len(text)-len(name) != 0 && len(text)-len(name) != 14 || wire.ClickName(name) != name && len(name) < len(text)-14 {
 			t.Errorf("%q has the name %q", text, name)
 		}
-		if inner, _, ok := wire.CutMAC(text); ok && IsUUID(inner) && keys.VisitorID(text) != keys.VisitorID(inner) {
+		if inner, _, ok := wire.CutMAC(text); ok && uuidtext.Is(inner) && keys.VisitorID(text) != keys.VisitorID(inner) {
 			t.Errorf("%q is another visitor than %q", text, inner)
 		}
 	})

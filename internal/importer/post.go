@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Backoff is the wait between attempts after 429, 408, 5xx or a network error:
@@ -105,10 +107,8 @@ func (p *poster) post(ctx context.Context, body []byte) (response, error) {
 			return response{}, fmt.Errorf("nothing was taken for %s: %w", p.backoff.gaveUpAfter(since), err)
 		}
 		p.retries.Add(1)
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)) { // the last attempt is made at the limit, not after it
 			return response{}, ctx.Err()
-		case <-time.After(min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)): // the last attempt is made at the limit, not after it
 		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Producer writes records with acks=all. Safe for concurrent use; order within
@@ -64,10 +66,8 @@ func (p *Producer) Produce(ctx context.Context, topic string, records ...Record)
 			if !IsTemporary(err) || ctx.Err() != nil {
 				return err
 			}
-			select {
-			case <-ctx.Done():
+			if !sleep.For(ctx, retryPause) {
 				return err
-			case <-time.After(retryPause):
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -100,10 +101,8 @@ func (c *Client) awaitLeaders(ctx context.Context, topics ...string) error {
 			if !IsTemporary(err) {
 				return err
 			}
-			select {
-			case <-ctx.Done():
+			if !sleep.For(ctx, retryPause) {
 				return err
-			case <-time.After(retryPause):
 			}
 		}
 	}

@@ -2,10 +2,11 @@ package packed
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Forms of a packed id: its first byte. They never change.
@@ -31,7 +32,7 @@ var digits = base64.RawURLEncoding.Strict()
 // ID packs an id: equal ids have equal bytes, and different ids different ones. A UUID
 // takes 17 bytes instead of 36, a keyed hash 33 instead of 46.
 func ID(text string) []byte {
-	if id, ok := parseUUID(text); ok {
+	if id, ok := uuidtext.Parse(text); ok {
 		return append([]byte{idUUID}, id[:]...)
 	}
 	for _, f := range digestForms {
@@ -60,7 +61,7 @@ func Text(packed []byte) (string, error) {
 		return string(rest), nil
 	}
 	if form == idUUID && len(rest) == 16 {
-		return string(appendUUID(nil, rest)), nil
+		return string(uuidtext.Append(nil, rest)), nil
 	}
 	for _, f := range digestForms {
 		if f.form == form && len(rest) == f.bytes {
@@ -68,43 +69,4 @@ func Text(packed []byte) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: an id of form %d with %d bytes", ErrPacked, form, len(rest))
-}
-
-// uuidLength is how many characters a UUID has.
-const uuidLength = 36
-
-// parseUUID parses a UUID that is written in lower case.
-func parseUUID[T string | []byte](text T) (id [16]byte, ok bool) {
-	if len(text) != uuidLength || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
-		return id, false
-	}
-	for i, at := range [...]int{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34} {
-		high, low := hexDigit(text[at]), hexDigit(text[at+1])
-		if high|low > 15 {
-			return id, false
-		}
-		id[i] = high<<4 | low
-	}
-	return id, true
-}
-
-// hexDigit returns the value of a digit of lower case, and 255 for another character.
-func hexDigit(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 255
-}
-
-func appendUUID(dst, id []byte) []byte {
-	for i, part := range [...][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:16]} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, part)
-	}
-	return dst
 }

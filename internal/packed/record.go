@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -125,11 +126,11 @@ func (p *packer) value(i int) int {
 			return len(text)
 		}
 	}
-	if len(rest) > uuidLength && rest[uuidLength] == '"' {
-		if id, ok := parseUUID(rest[:uuidLength]); ok {
+	if len(rest) > uuidtext.Length && rest[uuidtext.Length] == '"' {
+		if id, ok := uuidtext.Parse(rest[:uuidtext.Length]); ok {
 			p.token(i, uuidToken)
 			p.out = append(p.out, id[:]...)
-			return uuidLength
+			return uuidtext.Length
 		}
 	}
 	if len(rest) > keyLength && rest[keyLength] == '"' && string(rest[:len(keyPrefix)]) == keyPrefix {
@@ -296,7 +297,7 @@ func (u *unpacker) token(first byte) bool {
 	case uuidToken:
 		id, ok := u.take(16)
 		if ok {
-			u.out = appendUUID(u.out, id)
+			u.out = uuidtext.Append(u.out, id)
 		}
 		return ok
 	case keyToken:

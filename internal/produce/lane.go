@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -239,10 +240,7 @@ func (l *lane) produce(batch []*chunk) (refused []*chunk) {
 			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", count, "error", err)
 			return batch
 		}
-		select {
-		case <-b.base.Done():
-		case <-time.After(retryPause):
-		}
+		sleep.For(b.base, retryPause)
 		if b.config.Spool != nil && l.isSpooling() {
 			l.free(batch)
 			return nil

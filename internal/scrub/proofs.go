@@ -3,7 +3,7 @@ package scrub
 import (
 	"strings"
 
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Proofs are values of one event that prove whose it is (docs/attribution.md, "Proof"):
@@ -21,7 +21,7 @@ const maxProofs = 4
 // where that is a UUID. Of a token with signs of a URL ("gid://shopify/Cart/…?key=…") each
 // part is one that may be a secret itself.
 func ProofsOf(cartToken, visitorID string) (p Proofs) {
-	if id := strings.TrimSpace(visitorID); identity.IsUUID(id) {
+	if id := strings.TrimSpace(visitorID); uuidtext.Is(id) {
 		p.add(id)
 	}
 	token, parts := strings.TrimSpace(cartToken), p.n

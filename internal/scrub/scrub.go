@@ -3,7 +3,7 @@ package scrub
 import (
 	"strings"
 
-	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // What stands where a value was removed.
@@ -126,7 +126,7 @@ const maxParameter = 128
 // for copies that are kept to look at only. A UUID, a date and Unix
 // milliseconds stay.
 func Strict(text string) string {
-	if identity.IsUUID(text) {
+	if uuidtext.Is(text) {
 		return text
 	}
 	return scrubFolded(text, func(text string) string { return scrubRows(scrubPlain(text)) })

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // What can prove that two visits are one shopper's is told by its shape here, for events
@@ -39,7 +40,7 @@ const (
 // (RFC 9562, 5.4 and 5.7), and not filled up from a number. The other versions are made of
 // a name, or of a clock and a network card.
 func SecretUUID(text string) bool {
-	if !identity.IsUUID(text) || text[14] != '4' && text[14] != '7' || !strings.ContainsRune("89abAB", rune(text[19])) {
+	if !uuidtext.Is(text) || text[14] != '4' && text[14] != '7' || !strings.ContainsRune("89abAB", rune(text[19])) {
 		return false
 	}
 	// Behind the version, and without the variant, all digits are random in both versions.
@@ -84,7 +85,7 @@ func SecretToken(raw string) bool {
 	if utf8.RuneCountInString(token) < minToken {
 		return false
 	}
-	if identity.IsUUID(token) {
+	if uuidtext.Is(token) {
 		return SecretUUID(token)
 	}
 	token = withoutOtherUUIDs(plainOf(token))
@@ -100,7 +101,7 @@ func SecretToken(raw string) bool {
 func withoutOtherUUIDs(text string) string {
 	const length, hyphen = 36, 8
 	for i := strings.IndexByte(text, '-'); i >= 0 && i+length-hyphen <= len(text); {
-		if begin := i - hyphen; begin >= 0 && identity.IsUUID(text[begin:begin+length]) && !SecretUUID(text[begin:begin+length]) {
+		if begin := i - hyphen; begin >= 0 && uuidtext.Is(text[begin:begin+length]) && !SecretUUID(text[begin:begin+length]) {
 			text = text[:begin] + "/" + text[begin+length:]
 			i = begin
 		}

@@ -3,7 +3,7 @@ package wire
 import (
 	"strings"
 
-	"github.com/google/uuid"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // Click is what a trb_click says, of a landing or of the short link's redirect.
@@ -33,7 +33,7 @@ func ClickName(click string) string {
 		return click
 	}
 	i := strings.LastIndexByte(name, '.')
-	if i <= 0 || len(name)-i-1 != 36 || uuid.Validate(name[i+1:]) != nil {
+	if i <= 0 || !uuidtext.Is(name[i+1:]) {
 		return click
 	}
 	return name

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // CitusVariable is the environment variable with the connection string of the coordinator of
@@ -125,9 +126,7 @@ func (c *cluster) drop(ctx context.Context, name string) (err error) {
 		if err = c.everywhere(ctx, "postgres", "drop database if exists "+name+" with (force)"); err == nil {
 			return nil
 		}
-		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, 500*time.Millisecond) {
 			return err
 		}
 	}

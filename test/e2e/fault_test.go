@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
@@ -232,10 +233,8 @@ func (f *fleet) sendOrder(ctx context.Context, id string) bool {
 // again tries until it succeeds or ctx ends.
 func again(ctx context.Context, try func() bool) bool {
 	for !try() {
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 100*time.Millisecond) {
 			return false
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return true

@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // webkit is a WebKitGTK, its driver, and the X server that it needs.
@@ -106,10 +108,7 @@ func listening(ctx context.Context, driver *process, address string) error {
 	go func() {
 		defer close(ready)
 		for ctx.Err() == nil && command(ctx, http.MethodGet, address+"/status", nil, nil) != nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
-			}
+			sleep.For(ctx, 20*time.Millisecond)
 		}
 	}()
 	_, err := await(ctx, driver, ready)
@@ -191,9 +190,7 @@ func (t *webkitTab) navigate(ctx context.Context, url string) error {
 		if done == "true" {
 			return nil
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
+		if !sleep.For(ctx, 10*time.Millisecond) {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -51,10 +52,7 @@ func (h *Hub) followHints(ctx context.Context) {
 			return
 		}
 		h.deps.Log.Warn("live: hints ended, following them again", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(hintsPause):
-		}
+		sleep.For(ctx, hintsPause)
 		h.markBehind()
 	}
 }

@@ -2,12 +2,11 @@ package explained
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -30,7 +29,6 @@ const (
 	mostParts  = 0x20 - partByte
 
 	idBytes    = 16 // of a UUID
-	idLength   = 36 // of a UUID as text
 	timeLength = len("2006-01-02T15:04:05.000Z")
 )
 
@@ -76,12 +74,12 @@ func (s *shortener) put(i, end int, bytes ...byte) int {
 // returns how many bytes from i on are done, 0 where it is neither.
 func (s *shortener) value(i int) int {
 	rest := s.text[i+1:]
-	if len(rest) > idLength && rest[idLength] == '"' && rest[8] == '-' {
-		var again [idLength]byte
-		if id, err := uuid.ParseBytes(rest[:idLength]); err == nil && string(appendID(again[:0], id[:])) == string(rest[:idLength]) {
+	if len(rest) > uuidtext.Length && rest[uuidtext.Length] == '"' && rest[8] == '-' {
+		var again [uuidtext.Length]byte
+		if id, err := uuid.ParseBytes(rest[:uuidtext.Length]); err == nil && string(uuidtext.Append(again[:0], id[:])) == string(rest[:uuidtext.Length]) {
 			if place := s.place(id[:]); place < mostPlaces {
 				s.last = timeOf(id[:])
-				return 1 + s.put(i+1, i+1+idLength, idByte, byte(firstPlace+place))
+				return 1 + s.put(i+1, i+1+uuidtext.Length, idByte, byte(firstPlace+place))
 			}
 		}
 	}
@@ -203,7 +201,7 @@ func lengthen(short, ids []byte) (text []byte, ok bool) {
 				return nil, false
 			}
 			id := ids[idBytes*place : idBytes*(place+1)]
-			text, last = appendID(text, id), timeOf(id)
+			text, last = uuidtext.Append(text, id), timeOf(id)
 		default:
 			return nil, false
 		}
@@ -216,16 +214,5 @@ func timeOf(id []byte) int64 {
 	if id[6]>>4 != 7 {
 		return 0
 	}
-	return int64(binary.BigEndian.Uint64(id) >> 16)
-}
-
-// appendID appends a UUID as text, in lower case.
-func appendID(dst, id []byte) []byte {
-	for i, part := range [...][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:16]} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, part)
-	}
-	return dst
+	return uuidtext.Time(id)
 }

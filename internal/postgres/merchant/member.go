@@ -13,6 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 func memberColumns(m *commerce.Member) postgres.Columns {
@@ -411,7 +412,7 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
 	var ids, texts, people []string
 	add := func(text string) {
-		if commerce.IsUUID(text) {
+		if uuidtext.Is(text) {
 			ids = append(ids, text)
 		} else if text != "" {
 			texts = append(texts, text)
@@ -424,7 +425,7 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		}
 		_ = json.Unmarshal([]byte(e.Detail), &detail) // other details have no names
 		switch {
-		case strings.HasPrefix(e.Action, "person.") && commerce.IsUUID(e.Subject): // the program wrote it
+		case strings.HasPrefix(e.Action, "person.") && uuidtext.Is(e.Subject): // the program wrote it
 			people = append(people, e.Subject)
 		case !strings.HasPrefix(e.Action, "order."):
 			add(e.Subject)
@@ -457,7 +458,7 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 func (s *Store) actorNames(ctx context.Context, companyID string, actors map[string]bool) (map[string]string, error) {
 	people, keys := []string{}, []string{}
 	for actor := range actors {
-		if id, found := strings.CutPrefix(actor, "user/"); found && commerce.IsUUID(id) {
+		if id, found := strings.CutPrefix(actor, "user/"); found && uuidtext.Is(id) {
 			people = append(people, id)
 		}
 		if id, found := strings.CutPrefix(actor, "key/"); found {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Options of Run.
@@ -48,9 +49,7 @@ func Run(ctx context.Context, live *postgres.DB, dsn string, o Options,
 		if o.Waiting != nil {
 			o.Waiting(err)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return ctx.Err()
 		}
 	}

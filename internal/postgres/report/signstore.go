@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // This file keeps reports of signs, so that each is read once from the orders, however many
@@ -89,9 +90,7 @@ func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*signs.
 		if !wanted || !limited {
 			break
 		}
-		select {
-		case <-time.After(lookAgain):
-		case <-ctx.Done():
+		if !sleep.For(ctx, lookAgain) {
 			return nil, ctx.Err()
 		}
 	}

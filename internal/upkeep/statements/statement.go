@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -41,7 +42,7 @@ func Parse(c wire.Commerce) (Statement, error) {
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return Statement{}, fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
 	}
-	if !commerce.IsUUID(body.StatementID) || !commerce.IsUUID(body.InfluencerID) {
+	if !uuidtext.Is(body.StatementID) || !uuidtext.Is(body.InfluencerID) {
 		return Statement{}, facts.ErrNoID
 	}
 	if _, err := commerce.Exponent(body.Currency); err != nil {
@@ -63,7 +64,7 @@ func ParsePayment(c wire.Commerce) (Payment, error) {
 	if err := json.Unmarshal(c.Body, &body); err != nil {
 		return Payment{}, fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
 	}
-	if !commerce.IsUUID(body.StatementID) {
+	if !uuidtext.Is(body.StatementID) {
 		return Payment{}, facts.ErrNoID
 	}
 	p := Payment{

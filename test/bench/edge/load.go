@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // connections are kept open; each sends its next request after an answer.
@@ -166,10 +168,8 @@ func awaitReady(ctx context.Context, server *process) error {
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return err
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

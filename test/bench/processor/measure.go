@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/test/bench/copied"
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
@@ -204,9 +205,7 @@ func (b *bench) watch(ctx context.Context, db *copied.Database, pid, records int
 			m.processor = cost{(now.processor - begun.processor) / units, (now.postgres - begun.postgres) / units, time.Since(began) / units}
 			return nil
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return fmt.Errorf("%d of %d records were applied, %d orders wait: %w", progress.Records, records, progress.Queued, ctx.Err())
 		}
 	}

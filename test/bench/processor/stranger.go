@@ -14,6 +14,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
@@ -136,9 +137,7 @@ func (r *attack) applied(ctx context.Context) error {
 		if err != nil || progress.Records == r.sent && progress.Queued == 0 {
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return fmt.Errorf("%d of %d records are applied: %w", progress.Records, r.sent, ctx.Err())
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // answer is what the edge said to one request.
@@ -124,10 +126,7 @@ var errHungUp = errors.New("the client hung up")
 
 // wait takes a random time of about mean.
 func (s slow) wait(ctx context.Context, mean time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(time.Duration(s.random.Float64() * 2 * float64(mean))):
-	}
+	sleep.For(ctx, time.Duration(s.random.Float64()*2*float64(mean)))
 }
 
 // drip reads a few bytes at a time.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -203,10 +204,8 @@ func (l *live) send(ctx context.Context, r record, orderID string, credited func
 		if took > patience {
 			return took, fmt.Errorf("order %s was not credited in %v", orderID, patience)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 2*time.Millisecond) {
 			return took, ctx.Err()
-		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
@@ -361,10 +362,8 @@ func until(ctx context.Context, what string, ok func() (bool, error)) error {
 		if err != nil || done {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, pause) {
 			return fmt.Errorf("%s: %w", what, ctx.Err())
-		case <-time.After(pause):
 		}
 	}
 }

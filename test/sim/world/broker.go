@@ -12,6 +12,7 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -106,7 +107,7 @@ func (c *cluster) ask(ctx context.Context) error {
 		return syscall.ECONNREFUSED
 	}
 	if f.silent {
-		if !sleep(ctx, requestTimeout) {
+		if !sleep.For(ctx, requestTimeout) {
 			return ctx.Err()
 		}
 		return context.DeadlineExceeded
@@ -256,9 +257,7 @@ func (c *cluster) follow(ctx context.Context, topic string, partition int, from 
 			return ctx.Err()
 		}
 		for c.ask(ctx) != nil { // away: a reader tries again
-			select {
-			case <-time.After(250 * time.Millisecond):
-			case <-ctx.Done():
+			if !sleep.For(ctx, 250*time.Millisecond) {
 				return ctx.Err()
 			}
 		}
@@ -436,10 +435,7 @@ func (g *group) consume(ctx context.Context, by *process, run func(ctx context.C
 		select {
 		case <-changed:
 			// It learns of that late, while the new owner works already.
-			select {
-			case <-time.After(g.random.between(0, 8*time.Second)):
-			case <-ctx.Done():
-			}
+			sleep.For(ctx, g.random.between(0, 8*time.Second))
 		case <-ctx.Done():
 		case err := <-failed: // another owner has moved an offset: it joins again
 			if err != nil {

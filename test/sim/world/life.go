@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func (w *world) storm(round uint64, span time.Duration) {
 		running.Go(func() { s.traffic(ctx) })
 	}
 	running.Go(func() {
-		for sleep(ctx, time.Second) {
+		for sleep.For(ctx, time.Second) {
 			w.checkBounds()
 		}
 	})
@@ -78,7 +79,7 @@ func (w *world) storm(round uint64, span time.Duration) {
 
 // traffic tracks events in bursts.
 func (s *sender) traffic(ctx context.Context) {
-	for sleep(ctx, s.random.about(80*time.Second)) {
+	for sleep.For(ctx, s.random.about(80*time.Second)) {
 		for range 1 + s.random.intn(8) {
 			id := ""
 			if s.random.chance(0.2) {
@@ -89,7 +90,7 @@ func (s *sender) traffic(ctx context.Context) {
 				size = 10_000 + s.random.intn(15_000)
 			}
 			s.track(id, size)
-			if !sleep(ctx, s.random.about(60*time.Millisecond)) {
+			if !sleep.For(ctx, s.random.about(60*time.Millisecond)) {
 				return
 			}
 		}
@@ -124,7 +125,7 @@ func (w *world) calm() {
 	var running sync.WaitGroup
 	for _, s := range w.senders {
 		running.Go(func() {
-			for sleep(ctx, 60*time.Millisecond) {
+			for sleep.For(ctx, 60*time.Millisecond) {
 				s.track("", 10)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -75,7 +76,7 @@ func (m *machine) start(ctx context.Context) {
 			return
 		}
 		m.w.trace("edge %d does not start: %v", m.number, err)
-		sleep(ctx, time.Second)
+		sleep.For(ctx, time.Second)
 	}
 }
 
@@ -188,16 +189,4 @@ func (m *machine) terminate() {
 	m.w.trace("edge %d is stopped", m.number)
 	l.stop()
 	<-l.ended
-}
-
-// sleep waits; false: ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
