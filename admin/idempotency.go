@@ -11,10 +11,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lenient"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -121,7 +121,7 @@ func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Cl
 		if !errors.Is(err, commerce.ErrKeyInProgress) {
 			return claimed, err
 		}
-		if !sleep.For(ctx, repeatPause) {
+		if !background.Sleep(ctx, repeatPause) {
 			return claimed, err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -49,7 +49,7 @@ func (s *Server) relay(ctx context.Context) {
 		if err != nil && ctx.Err() == nil && !errors.Is(err, commerce.ErrConflict) {
 			s.log.Warn("the outbox could not be published; trying again", "error", err)
 		}
-		sleep.For(ctx, relayRetry)
+		background.Sleep(ctx, relayRetry)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/tributary-io/tributary/dev/demo"
 	"github.com/tributary-io/tributary/dev/storefront"
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // startServices starts what a real installation runs, and the shop, and returns
@@ -111,7 +110,7 @@ func (p *program) await(ctx context.Context, url string, ready func(body []byte)
 		if err := p.ended(); err != nil {
 			return err
 		}
-		if !sleep.For(ctx, 20*time.Millisecond) {
+		if !background.Sleep(ctx, 20*time.Millisecond) {
 			return fmt.Errorf("%s is not ready: %w (%s)", url, ctx.Err(), last)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // connection is a client's connection. fasthttp sets three deadlines for each
@@ -123,7 +123,7 @@ func connectionOf(conn net.Conn) *connection {
 
 // watch enforces the deadlines of all connections until ctx ends.
 func (c *connections) watch(ctx context.Context) {
-	for sleep.For(ctx, c.tick); ctx.Err() == nil; sleep.For(ctx, c.tick) {
+	for background.Sleep(ctx, c.tick); ctx.Err() == nil; background.Sleep(ctx, c.tick) {
 		now := time.Now()
 		for _, conn := range c.all() {
 			conn.enforce(now)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // connections knows the server's open connections and the requests under way,
@@ -215,7 +215,7 @@ func (c *connections) drain(ctx context.Context) {
 			idleSince = time.Now()
 		}
 		c.closeUnused(time.Since(idleSince) > drainGrace)
-		sleep.For(ctx, 20*time.Millisecond)
+		background.Sleep(ctx, 20*time.Millisecond)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -22,7 +22,7 @@ func (d *directory) follow(ctx context.Context, source Directory) {
 		}
 		if err != nil {
 			d.log.Warn("directory: Kafka cannot be read yet", "error", err)
-			sleep.For(ctx, refollowPause)
+			background.Sleep(ctx, refollowPause)
 			continue
 		}
 		reading, again := context.WithCancel(ctx)
@@ -41,7 +41,7 @@ func (d *directory) follow(ctx context.Context, source Directory) {
 			return
 		}
 		d.log.Warn("directory: reading stopped, and begins again", "error", err)
-		sleep.For(ctx, refollowPause)
+		background.Sleep(ctx, refollowPause)
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *directory) checkEnd(ctx context.Context, source Directory) {
 		if err == nil {
 			d.endIs(end, id)
 		}
-		sleep.For(ctx, interval)
+		background.Sleep(ctx, interval)
 	}
 }
 

@@ -25,9 +25,9 @@ import (
 	segment "github.com/segmentio/kafka-go"
 
 	"github.com/tributary-io/tributary/edge/spool"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/seglog"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/await"
 )
@@ -64,9 +64,9 @@ func (m *moody) ProducePartition(ctx context.Context, topic string, partition in
 	}()
 	switch mood := rand.IntN(20); {
 	case mood < 3:
-		sleep.For(ctx, time.Duration(rand.IntN(60))*time.Millisecond)
+		background.Sleep(ctx, time.Duration(rand.IntN(60))*time.Millisecond)
 	case mood < 5: // longer than the spool waits, or than requests wait
-		sleep.For(ctx, time.Duration(rand.IntN(700))*time.Millisecond)
+		background.Sleep(ctx, time.Duration(rand.IntN(700))*time.Millisecond)
 	case mood < 6:
 		return segment.LeaderNotAvailable
 	case mood < 7: // what is written is said not to be

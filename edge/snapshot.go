@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/wholefile"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -82,7 +82,7 @@ func (d *directory) saveSnapshots(ctx context.Context) {
 		return
 	}
 	for {
-		sleep.For(ctx, d.config.SnapshotEvery)
+		background.Sleep(ctx, d.config.SnapshotEvery)
 		if err := d.saveSnapshot(); err != nil {
 			d.log.Error("directory: the snapshot could not be written", "error", err)
 		}

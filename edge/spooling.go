@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributary-io/tributary/edge/spool"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/produce"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -38,7 +38,7 @@ func (s *Server) learnPartitions(ctx context.Context) {
 				counts[topic] = n
 				break
 			}
-			sleep.For(ctx, askPause)
+			background.Sleep(ctx, askPause)
 		}
 	}
 	if ctx.Err() != nil {

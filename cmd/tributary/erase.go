@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 func newErase() *cobra.Command {
@@ -93,7 +93,7 @@ const erasurePause = 250 * time.Millisecond
 // waitForErasure prints an erasure's id and its state, once it is done or the wait is over.
 func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Erasure, wait time.Duration) (err error) {
 	for deadline := time.Now().Add(wait); e.State != commerce.Erased && time.Now().Before(deadline); {
-		if !sleep.For(cmd.Context(), erasurePause) {
+		if !background.Sleep(cmd.Context(), erasurePause) {
 			return cmd.Context().Err()
 		}
 		if e, err = db.Erasure(cmd.Context(), company, e.ErasureID); err != nil {

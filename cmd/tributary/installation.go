@@ -13,7 +13,6 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -129,7 +128,7 @@ func ownTopics(ctx context.Context, log *slog.Logger, client *kafka.Client, db *
 			return err
 		}
 		log.Warn("it is not known yet whether the topics are this installation's", "error", err)
-		if !sleep.For(ctx, time.Second) {
+		if !background.Sleep(ctx, time.Second) {
 			return nil
 		}
 	}

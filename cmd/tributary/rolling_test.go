@@ -17,7 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/test/await"
 )
 
@@ -80,7 +80,7 @@ func (b *balancer) ask(ctx context.Context) {
 				response.Body.Close()
 			}
 		}
-		sleep.For(ctx, 50*time.Millisecond)
+		background.Sleep(ctx, 50*time.Millisecond)
 	}
 }
 

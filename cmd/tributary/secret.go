@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -90,7 +90,7 @@ func (c *secretCheck) beforePublishing(ctx context.Context) error {
 // run reads the directory again and again while the secret is a wrong one or nothing is known, until ctx ends.
 func (c *secretCheck) run(ctx context.Context) error {
 	for {
-		if !sleep.For(ctx, secretPause) {
+		if !background.Sleep(ctx, secretPause) {
 			return nil
 		}
 		c.mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/dev/storefront"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Host is the demo shop's host in links. Links must be https on a public host, so
@@ -181,7 +181,7 @@ func (s *Store) Sale(ctx context.Context) (sale Sale, err error) {
 		if explained.Payout.Winner != nil || time.Now().After(deadline) {
 			break
 		}
-		if !sleep.For(ctx, 50*time.Millisecond) { // the order and its touches come by different topics
+		if !background.Sleep(ctx, 50*time.Millisecond) { // the order and its touches come by different topics
 			return sale, ctx.Err()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // follow opens a short link and returns where it leads.
@@ -116,7 +116,7 @@ func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Reques
 		if time.Now().After(deadline) {
 			return answer{}, err
 		}
-		if !sleep.For(ctx, 50*time.Millisecond) {
+		if !background.Sleep(ctx, 50*time.Millisecond) {
 			return answer{}, errors.Join(ctx.Err(), err)
 		}
 	}

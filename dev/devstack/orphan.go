@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // releaseDataDir waits until no process of an earlier server uses the data
@@ -37,7 +37,7 @@ func releaseDataDir(ctx context.Context, data string) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("another PostgreSQL server (process %d) is using %s", pid, data)
 		}
-		if !sleep.For(ctx, 20*time.Millisecond) {
+		if !background.Sleep(ctx, 20*time.Millisecond) {
 			return fmt.Errorf("wait for the former postgres: %w", ctx.Err())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // ErrLocked is returned for a lock that another process holds.
@@ -50,7 +50,7 @@ func Wait(ctx context.Context, path string) (unlock func(), err error) {
 		if err == nil || !errors.Is(err, ErrLocked) {
 			return unlock, err
 		}
-		if !sleep.For(ctx, 50*time.Millisecond) {
+		if !background.Sleep(ctx, 50*time.Millisecond) {
 			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
 		}
 	}

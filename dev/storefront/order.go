@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // shippingCents is the flat rate of the demo shop.
@@ -119,7 +119,7 @@ func (s *Shop) send(ctx context.Context, o order) error {
 		if err == nil || !again || attempt == sendAttempts {
 			return err
 		}
-		if !sleep.For(ctx, sendPause) {
+		if !background.Sleep(ctx, sendPause) {
 			return ctx.Err()
 		}
 	}

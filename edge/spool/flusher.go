@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/seglog"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -75,7 +75,7 @@ func (f *flusher) run(ctx context.Context) {
 		} else if ctx.Err() == nil {
 			f.log.Error("the spool cannot write which records Kafka has: after a crash they would be sent again", "error", err)
 		}
-		if !sleep.For(ctx, pause) {
+		if !background.Sleep(ctx, pause) {
 			return
 		}
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // Backoff is the wait between attempts after 429, 408, 5xx or a network error:
@@ -107,7 +107,7 @@ func (p *poster) post(ctx context.Context, body []byte) (response, error) {
 			return response{}, fmt.Errorf("nothing was taken for %s: %w", p.backoff.gaveUpAfter(since), err)
 		}
 		p.retries.Add(1)
-		if !sleep.For(ctx, min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)) { // the last attempt is made at the limit, not after it
+		if !background.Sleep(ctx, min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)) { // the last attempt is made at the limit, not after it
 			return response{}, ctx.Err()
 		}
 	}

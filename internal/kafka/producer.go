@@ -14,7 +14,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // Producer writes records with acks=all. Safe for concurrent use; order within
@@ -66,7 +66,7 @@ func (p *Producer) Produce(ctx context.Context, topic string, records ...Record)
 			if !IsTemporary(err) || ctx.Err() != nil {
 				return err
 			}
-			if !sleep.For(ctx, retryPause) {
+			if !background.Sleep(ctx, retryPause) {
 				return err
 			}
 		}

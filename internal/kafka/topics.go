@@ -10,7 +10,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -101,7 +101,7 @@ func (c *Client) awaitLeaders(ctx context.Context, topics ...string) error {
 			if !IsTemporary(err) {
 				return err
 			}
-			if !sleep.For(ctx, retryPause) {
+			if !background.Sleep(ctx, retryPause) {
 				return err
 			}
 		}

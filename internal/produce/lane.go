@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -240,7 +240,7 @@ func (l *lane) produce(batch []*chunk) (refused []*chunk) {
 			b.config.Log.Error("Kafka refused records for good", "topic", l.key.topic, "partition", l.key.partition, "records", count, "error", err)
 			return batch
 		}
-		sleep.For(b.base, retryPause)
+		background.Sleep(b.base, retryPause)
 		if b.config.Spool != nil && l.isSpooling() {
 			l.free(batch)
 			return nil

@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // CitusVariable is the environment variable with the connection string of the coordinator of
@@ -126,7 +126,7 @@ func (c *cluster) drop(ctx context.Context, name string) (err error) {
 		if err = c.everywhere(ctx, "postgres", "drop database if exists "+name+" with (force)"); err == nil {
 			return nil
 		}
-		if !sleep.For(ctx, 500*time.Millisecond) {
+		if !background.Sleep(ctx, 500*time.Millisecond) {
 			return err
 		}
 	}

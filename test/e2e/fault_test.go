@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
@@ -233,7 +233,7 @@ func (f *fleet) sendOrder(ctx context.Context, id string) bool {
 // again tries until it succeeds or ctx ends.
 func again(ctx context.Context, try func() bool) bool {
 	for !try() {
-		if !sleep.For(ctx, 100*time.Millisecond) {
+		if !background.Sleep(ctx, 100*time.Millisecond) {
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // webkit is a WebKitGTK, its driver, and the X server that it needs.
@@ -108,7 +108,7 @@ func listening(ctx context.Context, driver *process, address string) error {
 	go func() {
 		defer close(ready)
 		for ctx.Err() == nil && command(ctx, http.MethodGet, address+"/status", nil, nil) != nil {
-			sleep.For(ctx, 20*time.Millisecond)
+			background.Sleep(ctx, 20*time.Millisecond)
 		}
 	}()
 	_, err := await(ctx, driver, ready)
@@ -190,7 +190,7 @@ func (t *webkitTab) navigate(ctx context.Context, url string) error {
 		if done == "true" {
 			return nil
 		}
-		if !sleep.For(ctx, 10*time.Millisecond) {
+		if !background.Sleep(ctx, 10*time.Millisecond) {
 			return errors.Join(err, ctx.Err())
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -52,7 +52,7 @@ func (h *Hub) followHints(ctx context.Context) {
 			return
 		}
 		h.deps.Log.Warn("live: hints ended, following them again", "error", err)
-		sleep.For(ctx, hintsPause)
+		background.Sleep(ctx, hintsPause)
 		h.markBehind()
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // Options of Run.
@@ -49,7 +49,7 @@ func Run(ctx context.Context, live *postgres.DB, dsn string, o Options,
 		if o.Waiting != nil {
 			o.Waiting(err)
 		}
-		if !sleep.For(ctx, pause) {
+		if !background.Sleep(ctx, pause) {
 			return ctx.Err()
 		}
 	}

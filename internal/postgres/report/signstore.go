@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/signs"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 // This file keeps reports of signs, so that each is read once from the orders, however many
@@ -90,7 +90,7 @@ func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*signs.
 		if !wanted || !limited {
 			break
 		}
-		if !sleep.For(ctx, lookAgain) {
+		if !background.Sleep(ctx, lookAgain) {
 			return nil, ctx.Err()
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // connections are kept open; each sends its next request after an answer.
@@ -168,7 +168,7 @@ func awaitReady(ctx context.Context, server *process) error {
 		if err == nil {
 			return nil
 		}
-		if !sleep.For(ctx, 50*time.Millisecond) {
+		if !background.Sleep(ctx, 50*time.Millisecond) {
 			return err
 		}
 	}

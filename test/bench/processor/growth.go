@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/dev/devstack"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"
 	"github.com/tributary-io/tributary/test/bench/procstat"
@@ -209,7 +209,7 @@ func (r *growing) apply(ctx context.Context, events int) error {
 		if progress.Records == want && progress.Queued == 0 {
 			return r.broker.Empty(ctx, wire.TopicEvents, r.partitions)
 		}
-		if !sleep.For(ctx, 10*pause) { // to look is dear
+		if !background.Sleep(ctx, 10*pause) { // to look is dear
 			return fmt.Errorf("%d of %d records are applied: %w", progress.Records, want, ctx.Err())
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/dev/devstack"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/test/bench/copied"
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
@@ -205,7 +205,7 @@ func (b *bench) watch(ctx context.Context, db *copied.Database, pid, records int
 			m.processor = cost{(now.processor - begun.processor) / units, (now.postgres - begun.postgres) / units, time.Since(began) / units}
 			return nil
 		}
-		if !sleep.For(ctx, pause) {
+		if !background.Sleep(ctx, pause) {
 			return fmt.Errorf("%d of %d records were applied, %d orders wait: %w", progress.Records, records, progress.Queued, ctx.Err())
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
@@ -137,7 +137,7 @@ func (r *attack) applied(ctx context.Context) error {
 		if err != nil || progress.Records == r.sent && progress.Queued == 0 {
 			return err
 		}
-		if !sleep.For(ctx, pause) {
+		if !background.Sleep(ctx, pause) {
 			return fmt.Errorf("%d of %d records are applied: %w", progress.Records, r.sent, ctx.Err())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/test/prove/history"
 )
 
@@ -125,7 +125,7 @@ func (l *load) request(ctx context.Context, random *rand.Rand, events []history.
 		if err == nil {
 			l.noteFailure(answer)
 		}
-		sleep.For(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(100*time.Millisecond))))
+		background.Sleep(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(100*time.Millisecond))))
 		if givesUp || ctx.Err() != nil {
 			l.note(events, invoked, 0, answer)
 			return false

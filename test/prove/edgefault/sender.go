@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // answer is what the edge said to one request.
@@ -126,7 +126,7 @@ var errHungUp = errors.New("the client hung up")
 
 // wait takes a random time of about mean.
 func (s slow) wait(ctx context.Context, mean time.Duration) {
-	sleep.For(ctx, time.Duration(s.random.Float64()*2*float64(mean)))
+	background.Sleep(ctx, time.Duration(s.random.Float64()*2*float64(mean)))
 }
 
 // drip reads a few bytes at a time.

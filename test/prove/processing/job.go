@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -204,7 +204,7 @@ func (l *live) send(ctx context.Context, r record, orderID string, credited func
 		if took > patience {
 			return took, fmt.Errorf("order %s was not credited in %v", orderID, patience)
 		}
-		if !sleep.For(ctx, 2*time.Millisecond) {
+		if !background.Sleep(ctx, 2*time.Millisecond) {
 			return took, ctx.Err()
 		}
 	}

@@ -29,11 +29,11 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/dev/child"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
@@ -362,7 +362,7 @@ func until(ctx context.Context, what string, ok func() (bool, error)) error {
 		if err != nil || done {
 			return err
 		}
-		if !sleep.For(ctx, pause) {
+		if !background.Sleep(ctx, pause) {
 			return fmt.Errorf("%s: %w", what, ctx.Err())
 		}
 	}

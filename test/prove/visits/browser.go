@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/test/webdriver"
 )
 
@@ -83,7 +83,7 @@ func (t drivenTab) leave(ctx context.Context, script, url string) error {
 		if there {
 			return nil
 		}
-		if !sleep.For(ctx, 10*time.Millisecond) {
+		if !background.Sleep(ctx, 10*time.Millisecond) {
 			return fmt.Errorf("%s does not load: %w (%w)", url, ctx.Err(), err)
 		}
 	}

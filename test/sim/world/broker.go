@@ -11,8 +11,8 @@ import (
 
 	segment "github.com/segmentio/kafka-go"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/sleep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -107,7 +107,7 @@ func (c *cluster) ask(ctx context.Context) error {
 		return syscall.ECONNREFUSED
 	}
 	if f.silent {
-		if !sleep.For(ctx, requestTimeout) {
+		if !background.Sleep(ctx, requestTimeout) {
 			return ctx.Err()
 		}
 		return context.DeadlineExceeded
@@ -257,7 +257,7 @@ func (c *cluster) follow(ctx context.Context, topic string, partition int, from 
 			return ctx.Err()
 		}
 		for c.ask(ctx) != nil { // away: a reader tries again
-			if !sleep.For(ctx, 250*time.Millisecond) {
+			if !background.Sleep(ctx, 250*time.Millisecond) {
 				return ctx.Err()
 			}
 		}
@@ -435,7 +435,7 @@ func (g *group) consume(ctx context.Context, by *process, run func(ctx context.C
 		select {
 		case <-changed:
 			// It learns of that late, while the new owner works already.
-			sleep.For(ctx, g.random.between(0, 8*time.Second))
+			background.Sleep(ctx, g.random.between(0, 8*time.Second))
 		case <-ctx.Done():
 		case err := <-failed: // another owner has moved an offset: it joins again
 			if err != nil {

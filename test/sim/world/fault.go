@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -20,7 +20,7 @@ type fault struct {
 func (w *world) faults(ctx context.Context, r *dice) {
 	kinds := faultKinds()
 	var running sync.WaitGroup
-	for sleep.For(ctx, r.about(25*time.Second)) {
+	for background.Sleep(ctx, r.about(25*time.Second)) {
 		kind := kinds[r.intn(len(kinds))]
 		span := min(r.about(kind.mean)+50*time.Millisecond, 2*time.Minute)
 		w.trace("fault: %s for %v", kind.name, span)
@@ -32,12 +32,12 @@ func (w *world) faults(ctx context.Context, r *dice) {
 			running.Go(func() { s.burst(ctx, span) })
 		}
 		running.Go(func() {
-			sleep.For(ctx, span)
+			background.Sleep(ctx, span)
 			end()
 			w.trace("end of %s", kind.name)
 		})
 		if r.chance(0.6) { // else the next comes with it
-			sleep.For(ctx, span)
+			background.Sleep(ctx, span)
 		}
 	}
 	running.Wait()
@@ -47,7 +47,7 @@ func (w *world) faults(ctx context.Context, r *dice) {
 // burst tracks some events within a fault's time.
 func (s *sender) burst(ctx context.Context, span time.Duration) {
 	for range 1 + s.random.intn(6) {
-		if !sleep.For(ctx, s.random.about(min(span, 5*time.Second)/8)) {
+		if !background.Sleep(ctx, s.random.about(min(span, 5*time.Second)/8)) {
 			return
 		}
 		id := ""

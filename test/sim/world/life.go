@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/sleep"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -70,7 +70,7 @@ func (w *world) storm(round uint64, span time.Duration) {
 		running.Go(func() { s.traffic(ctx) })
 	}
 	running.Go(func() {
-		for sleep.For(ctx, time.Second) {
+		for background.Sleep(ctx, time.Second) {
 			w.checkBounds()
 		}
 	})
@@ -79,7 +79,7 @@ func (w *world) storm(round uint64, span time.Duration) {
 
 // traffic tracks events in bursts.
 func (s *sender) traffic(ctx context.Context) {
-	for sleep.For(ctx, s.random.about(80*time.Second)) {
+	for background.Sleep(ctx, s.random.about(80*time.Second)) {
 		for range 1 + s.random.intn(8) {
 			id := ""
 			if s.random.chance(0.2) {
@@ -90,7 +90,7 @@ func (s *sender) traffic(ctx context.Context) {
 				size = 10_000 + s.random.intn(15_000)
 			}
 			s.track(id, size)
-			if !sleep.For(ctx, s.random.about(60*time.Millisecond)) {
+			if !background.Sleep(ctx, s.random.about(60*time.Millisecond)) {
 				return
 			}
 		}
@@ -125,7 +125,7 @@ func (w *world) calm() {
 	var running sync.WaitGroup
 	for _, s := range w.senders {
 		running.Go(func() {
-			for sleep.For(ctx, 60*time.Millisecond) {
+			for background.Sleep(ctx, 60*time.Millisecond) {
 				s.track("", 10)
 			}
 		})

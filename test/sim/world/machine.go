@@ -9,8 +9,8 @@ import (
 
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/sleep"
 )
 
 const (
@@ -76,7 +76,7 @@ func (m *machine) start(ctx context.Context) {
 			return
 		}
 		m.w.trace("edge %d does not start: %v", m.number, err)
-		sleep.For(ctx, time.Second)
+		background.Sleep(ctx, time.Second)
 	}
 }
 

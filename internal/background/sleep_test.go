@@ -1,4 +1,4 @@
-package sleep
+package background
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-func TestForEndsWithItsTimeOrItsContext(t *testing.T) {
+func TestSleepEndsWithItsTimeOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := func(d, until time.Duration, want bool, after time.Duration) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), until)
 			defer cancel()
 			began := time.Now()
-			if got := For(ctx, d); got != want || time.Since(began) != after {
+			if got := Sleep(ctx, d); got != want || time.Since(began) != after {
 				t.Errorf("%v, with %v to go: %t after %v; want %t after %v", d, until, got, time.Since(began), want, after)
 			}
 		}
