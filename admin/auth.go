@@ -31,7 +31,7 @@ const (
 // keyCache holds the keys in use, by hash. Unknown hashes are kept too, so that
 // a wrong key that is sent again and again puts no load on Postgres.
 type keyCache struct {
-	db      Database
+	db      keys
 	hasher  *identity.Hasher
 	now     func() time.Time
 	timeout time.Duration // of a look-up
@@ -51,7 +51,7 @@ type keyEntry struct {
 	usedAt    time.Time
 }
 
-func newKeyCache(db Database, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyCache {
+func newKeyCache(db keys, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyCache {
 	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, guesses: throttle.NewGuesses(), entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
 }
 
