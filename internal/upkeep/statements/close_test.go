@@ -22,7 +22,7 @@ type kept struct {
 
 func (k *kept) Next(context.Context, string) (*Statement, error) {
 	if len(k.open) == 0 {
-		return nil, nil //nolint:nilnil // as Store says
+		return nil, nil
 	}
 	return k.open[0], nil
 }
@@ -54,7 +54,7 @@ func (k *kept) KeepSum(_ context.Context, _, _ string, sum *Sum) (err error) {
 
 func (k *kept) ClosedBefore(context.Context, string, Statement) (*Closed, error) {
 	if len(k.closed) == 0 {
-		return nil, nil //nolint:nilnil // as Store says
+		return nil, nil
 	}
 	return &k.closed[len(k.closed)-1], nil
 }
