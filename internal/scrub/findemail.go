@@ -101,7 +101,10 @@ func beforeSpaces(text string, from, end int) int {
 		case strings.HasSuffix(before, " "), strings.HasSuffix(before, "+"):
 			end--
 		default:
-			escape := strings.LastIndexByte(before, '%')
+			escape := len(before) - 1 // of "%20", "%2520" …: behind the sign are hex digits alone
+			for escape >= 0 && isHex(before[escape]) {
+				escape--
+			}
 			if escape < 0 || behindEscape(before, escape, ' ') != len(before) {
 				return end
 			}
