@@ -161,7 +161,7 @@ func (o options) serveEdge(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, deps.Spool.Close()) }()
 	}
-	server, err := edge.New(edge.Config{Linger: linger, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, deps)
+	server, err := edge.New(edge.Config{Linger: linger, NetworkPerSecond: 1e9, NetworkBurst: 1e9, MaxBodies: 1 << 30}, deps)
 	if err != nil {
 		return err
 	}
