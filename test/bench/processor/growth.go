@@ -7,21 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
-	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
-	"github.com/tributary-io/tributary/test/bench/copied"
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
@@ -70,34 +65,21 @@ func (b *bench) grow(ctx context.Context, g growth) (list []grown, err error) {
 
 // growIn is grow in a migrated database.
 func (b *bench) growIn(ctx context.Context, g growth, dsn string) (list []grown, err error) {
-	companies, err := createStores(ctx, dsn, 1)
+	at, stop, err := b.openPlace(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
-	broker, client, stop, err := b.startBroker(ctx)
+	defer func() { err = errors.Join(err, stop()) }()
+	tables, err := at.db.Empty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	db, err := copied.Open(ctx, dsn)
+	pid, end, err := b.startProcessor(ctx, at.broker.Addr(), dsn)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close(ctx)) }()
-	tables, err := db.Empty(ctx)
-	if err != nil {
-		return nil, err
-	}
-	processor := exec.CommandContext(ctx, b.binary, "processor", "--kafka-brokers", broker.Addr(), "--addr", "127.0.0.1:0", "--log-level", "warn") //nolint:gosec // built by us
-	processor.Env, processor.Stderr = append(os.Environ(), "TRIBUTARY_POSTGRES="+dsn), os.Stderr
-	if err := processor.Start(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		_ = processor.Process.Signal(syscall.SIGTERM)
-		err = errors.Join(err, processor.Wait())
-	}()
-	r := growing{growth: g, bench: b, db: db, broker: broker, producer: kafka.NewProducer(client), company: companies[0], tables: tables, pid: processor.Process.Pid}
+	defer func() { err = errors.Join(err, end()) }()
+	r := growing{growth: g, bench: b, place: at, tables: tables, pid: pid}
 	// The last event is of now; visitors come in groups, one after the other.
 	groups := (g.stored[len(g.stored)-1] + len(g.stored)*g.sample) / (eventsOfVisitor * together)
 	r.base = time.Now().UTC().Add(-time.Duration(groups) * betweenGroups)
@@ -115,10 +97,7 @@ func (b *bench) growIn(ctx context.Context, g growth, dsn string) (list []grown,
 type growing struct {
 	growth
 	*bench
-	db       *copied.Database
-	broker   *devstack.Broker
-	producer *kafka.Producer
-	company  string
+	*place
 	tables   []string  // that the processor fills
 	pid      int       // of the processor
 	base     time.Time // when the first visitors come

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/tributary-io/tributary/dev/devstack"
@@ -155,15 +154,11 @@ func (b *bench) runProcessor(ctx context.Context, db *copied.Database, broker, d
 			return err
 		}
 	}
-	command := exec.CommandContext(ctx, b.binary, "processor", "--kafka-brokers", broker, "--addr", "127.0.0.1:0", "--log-level", "warn") //nolint:gosec // built by us
-	command.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+dsn)
-	command.Stderr = os.Stderr
-	if err := command.Start(); err != nil {
+	pid, end, err := b.startProcessor(ctx, broker, dsn)
+	if err != nil {
 		return err
 	}
-	err := b.watch(ctx, db, command.Process.Pid, records, m)
-	_ = command.Process.Signal(syscall.SIGTERM)
-	return errors.Join(err, command.Wait())
+	return errors.Join(b.watch(ctx, db, pid, records, m), end())
 }
 
 // watch waits until all records are applied, and writes what that cost.

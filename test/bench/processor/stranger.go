@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
-	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
 // A stranger, who has no key, sends events with the e-mail of a customer: so many visitors,
@@ -52,30 +48,17 @@ func (b *bench) measureStranger(ctx context.Context) (s strangers, err error) {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return s, err
 	}
-	companies, err := createStores(ctx, dsn, 1)
+	at, stop, err := b.openPlace(ctx, dsn)
 	if err != nil {
 		return s, err
 	}
-	broker, client, stop, err := b.startBroker(ctx)
+	defer func() { err = errors.Join(err, stop()) }()
+	pid, end, err := b.startProcessor(ctx, at.broker.Addr(), dsn)
 	if err != nil {
 		return s, err
 	}
-	defer stop()
-	db, err := copied.Open(ctx, dsn)
-	if err != nil {
-		return s, err
-	}
-	defer func() { err = errors.Join(err, db.Close(ctx)) }()
-	processor := exec.CommandContext(ctx, b.binary, "processor", "--kafka-brokers", broker.Addr(), "--addr", "127.0.0.1:0", "--log-level", "warn") //nolint:gosec // built by us
-	processor.Env, processor.Stderr = append(os.Environ(), "TRIBUTARY_POSTGRES="+dsn), os.Stderr
-	if err := processor.Start(); err != nil {
-		return s, err
-	}
-	defer func() {
-		_ = processor.Process.Signal(syscall.SIGTERM)
-		err = errors.Join(err, processor.Wait())
-	}()
-	r := &attack{bench: b, db: db, producer: kafka.NewProducer(client), company: companies[0], pid: processor.Process.Pid, now: time.Now().UTC().Truncate(time.Millisecond)}
+	defer func() { err = errors.Join(err, end()) }()
+	r := &attack{bench: b, place: at, pid: pid, now: time.Now().UTC().Truncate(time.Millisecond)}
 	for _, part := range []struct {
 		to    *cost
 		units int
@@ -86,7 +69,7 @@ func (b *bench) measureStranger(ctx context.Context) (s strangers, err error) {
 		{&s.order, 1000, func(ctx context.Context) error { return r.sales(ctx, 1000) }},
 		{nil, 1, func(ctx context.Context) error { return r.ordersOfOneEmail(ctx) }},
 		{&s.hostile, strangersVisitors * strangersEvents, r.flood},
-		{nil, 1, func(ctx context.Context) error { return db.Checkpoint(ctx) }},
+		{nil, 1, func(ctx context.Context) error { return at.db.Checkpoint(ctx) }},
 		{&s.poked, strangersPokes * strangersOrders, r.poke},
 	} {
 		found, err := r.costOf(ctx, part.units, part.send)
@@ -103,13 +86,11 @@ func (b *bench) measureStranger(ctx context.Context) (s strangers, err error) {
 // attack is one run of measureStranger.
 type attack struct {
 	*bench
-	db       *copied.Database
-	producer *kafka.Producer
-	company  string
-	pid      int // of the processor
-	now      time.Time
-	sent     int64 // records
-	made     int   // events of the stranger
+	*place
+	pid  int // of the processor
+	now  time.Time
+	sent int64 // records
+	made int   // events of the stranger
 }
 
 // costOf is what a unit of what was sent cost until all of it was applied and no order waited.
