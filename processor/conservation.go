@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
@@ -140,13 +141,13 @@ func (c *conservation) found() (list []books.Imbalance, checked time.Time) {
 // changed, and the next days of all.
 func (p *Processor) keepBooks(ctx context.Context) {
 	var walk dayWalk
-	for turn := 0; pause(ctx, p.config.CheckEvery); turn++ {
+	for turn := 0; background.Sleep(ctx, p.config.CheckEvery); turn++ {
 		began := time.Now()
 		if err := p.checkNext(ctx, &walk, turn%2 == 0); err != nil && ctx.Err() == nil {
 			p.metrics.checksFailed.Inc()
 			p.Logger.Warn("credits and approved orders could not be compared", "error", err)
 		}
-		if !pause(ctx, restPerCheck*time.Since(began)) {
+		if !background.Sleep(ctx, restPerCheck*time.Since(began)) {
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 )
 
@@ -20,7 +21,7 @@ const firstNulls = 2 * time.Minute
 // countNullsDaily counts what is due of the companies of this member's partitions, until
 // ctx ends.
 func (p *Processor) countNullsDaily(ctx context.Context) {
-	for wait := min(firstNulls, p.config.CountNullsEvery); pause(ctx, wait); wait = p.config.CountNullsEvery {
+	for wait := min(firstNulls, p.config.CountNullsEvery); background.Sleep(ctx, wait); wait = p.config.CountNullsEvery {
 		if err := p.countNullsDue(ctx); err != nil && ctx.Err() == nil {
 			p.metrics.nullFailures.Inc()
 			p.Logger.Warn("null journeys could not be counted: it is tried again", "error", err, "in", p.config.CountNullsEvery)
@@ -72,7 +73,7 @@ func (p *Processor) CountNulls(ctx context.Context, companyID string, partition 
 		if err != nil {
 			return err
 		}
-		if more && rest && !pause(ctx, time.Since(began)) {
+		if more && rest && !background.Sleep(ctx, time.Since(began)) {
 			return ctx.Err()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -111,12 +112,12 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 		case errors.Is(err, facts.ErrFenced):
 			p.metrics.fenced.Inc()
 			p.Logger.Warn("partition lost to another owner", "partition", partition, "error", err)
-			pause(ctx, fencedPause)
+			background.Sleep(ctx, fencedPause)
 			return nil
 		case IsHalting(err):
 			progress.setHalted(err, p.Now())
 			p.Logger.Error("partition halted: none of its records is applied until this is repaired; see docs/operations.md", "partition", partition, "error", err)
-			pause(ctx, p.config.HaltPause)
+			background.Sleep(ctx, p.config.HaltPause)
 		default:
 			return fmt.Errorf("partition %d: %w", partition, err)
 		}
@@ -459,20 +460,8 @@ func (o *owner) retry(ctx context.Context, what string, giveUp func(error) bool,
 		}
 		o.metrics.retries.Inc()
 		o.Logger.Warn("waiting to try again", "what", what, "partition", o.partition, "wait", wait, "error", err)
-		if !pause(ctx, wait) {
+		if !background.Sleep(ctx, wait) {
 			return ctx.Err()
 		}
-	}
-}
-
-// pause waits for d, and returns false where ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -178,5 +179,5 @@ func (o *owner) setAside(ctx context.Context, company, failure string, cause err
 func (o *owner) stepFailed(ctx context.Context, company string, cause error) {
 	o.metrics.retries.Inc()
 	o.Logger.Error("a step of an erasure or of a statement failed; it is tried again", "company", company, "partition", o.partition, "wait", stepPause, "error", cause)
-	pause(ctx, stepPause)
+	background.Sleep(ctx, stepPause)
 }

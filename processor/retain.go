@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -104,7 +105,7 @@ const firstRetain = time.Minute
 // retainDaily removes the old events of the companies of this member's partitions once a
 // day, until ctx ends.
 func (p *Processor) retainDaily(ctx context.Context) {
-	for wait := min(firstRetain, p.config.RetainEvery); pause(ctx, wait); wait = p.config.RetainEvery {
+	for wait := min(firstRetain, p.config.RetainEvery); background.Sleep(ctx, wait); wait = p.config.RetainEvery {
 		if err := p.retainDue(ctx); err != nil && ctx.Err() == nil {
 			p.metrics.retainFailures.Inc()
 			p.Logger.Error("old events could not be removed: it is tried again", "error", err, "in", p.config.RetainEvery)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -67,7 +68,7 @@ func (u unfinished) addDone(done applied) {
 
 // watchUnfinished measures now and then what is not done, until ctx ends.
 func (p *Processor) watchUnfinished(ctx context.Context) {
-	for pause(ctx, measureEvery) {
+	for background.Sleep(ctx, measureEvery) {
 		if err := p.measureUnfinished(ctx); err != nil && ctx.Err() == nil {
 			p.Logger.Warn("what waits could not be measured", "error", err)
 		}
