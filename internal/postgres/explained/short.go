@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -75,8 +73,7 @@ func (s *shortener) put(i, end int, bytes ...byte) int {
 func (s *shortener) value(i int) int {
 	rest := s.text[i+1:]
 	if len(rest) > uuidtext.Length && rest[uuidtext.Length] == '"' && rest[8] == '-' {
-		var again [uuidtext.Length]byte
-		if id, err := uuid.ParseBytes(rest[:uuidtext.Length]); err == nil && string(uuidtext.Append(again[:0], id[:])) == string(rest[:uuidtext.Length]) {
+		if id, ok := uuidtext.Parse(rest[:uuidtext.Length]); ok {
 			if place := s.place(id[:]); place < mostPlaces {
 				s.last = timeOf(id[:])
 				return 1 + s.put(i+1, i+1+uuidtext.Length, idByte, byte(firstPlace+place))

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // The credits of an order are one text in the row of its payout, a line for each touch.
@@ -60,7 +61,7 @@ func shortID(id string) string {
 	if id == "" {
 		return ""
 	}
-	if u, err := uuid.Parse(id); err == nil && u.String() == id {
+	if u, ok := uuidtext.Parse(id); ok {
 		return base64.RawStdEncoding.EncodeToString(u[:])
 	}
 	return "=" + id

@@ -65,10 +65,7 @@ func (t *Tx) Delivery() delivery.Store { return pgdelivery.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
-	if _, err := t.tx.Exec(ctx, sql, args); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return postgres.Exec(ctx, t.tx, what, sql, args)
 }
 
 // texts runs a statement whose rows have one text each.
