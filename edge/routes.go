@@ -58,7 +58,8 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	if len(r.id) == 0 {
 		r.id = appendRequestID(r.id, time.Now())
 	}
-	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause),
+		"stack", string(debug.Stack()))
 	ctx.Response.Reset()
 	ctx.SetConnectionClose() // its body may be unread
 	setHeader(ctx, headerRequestID, r.id)

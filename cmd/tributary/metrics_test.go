@@ -95,7 +95,8 @@ func TestAlertsAndDashboardNameWhatServicesExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range exported {
-		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); strings.HasPrefix(name, "tributary_") && !strings.Contains(string(page), "`"+base) {
+		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); strings.HasPrefix(name,
+			"tributary_") && !strings.Contains(string(page), "`"+base) {
 			t.Errorf("docs/operations.md does not tell of %s", base)
 		}
 	}
@@ -111,7 +112,8 @@ func TestStrangersMakeNoLabels(t *testing.T) {
 	s := startServices(t)
 	for _, service := range []*running{s.edge, s.admin} {
 		for _, method := range []string{"GET", "POST", "STRANGER"} {
-			for _, path := range []string{"/stranger", "/v1/events", "/v1/stranger", "/s/stranger", "/admin/v1/order", "/admin/v1/stranger", "/admin/v1/influencers/stranger"} {
+			for _, path := range []string{"/stranger", "/v1/events", "/v1/stranger", "/s/stranger", "/admin/v1/order", "/admin/v1/stranger",
+				"/admin/v1/influencers/stranger"} {
 				request := s.request(method, service.origin()+path, `{"companyId":"stranger","event":"stranger"}`)
 				request.Header.Set("Origin", "https://stranger.example")
 				request.Header.Set("Content-Encoding", "identity")

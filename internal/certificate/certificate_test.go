@@ -115,7 +115,8 @@ func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 		if name, _, err := served(t, p, &tls.Config{}); err != nil || name != wantName {
 			t.Errorf("%s: %s, %v; want %s", what, name, err, wantName)
 		}
-		if got, no := value(t, m.reloads.WithLabelValues(taken)), value(t, m.reloads.WithLabelValues(refused)); got != wantTaken || no != wantRefused {
+		if got, no := value(t, m.reloads.WithLabelValues(taken)), value(t, m.reloads.WithLabelValues(refused)); got != wantTaken ||
+			no != wantRefused {
 			t.Errorf("%s: %g taken and %g refused, want %g and %g", what, got, no, wantTaken, wantRefused)
 		}
 		if text := out.String(); said == "" && text != "" || !strings.Contains(text, said) || strings.Count(text, "\n") > 1 {
@@ -181,7 +182,8 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for version, ok := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, ok := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true,
+		tls.VersionTLS13: true} {
 		_, state, err := served(t, p, &tls.Config{MinVersion: version, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}})
 		if (err == nil) != ok || ok && state.NegotiatedProtocol != "http/1.1" {
 			t.Errorf("%s: %v, %s", tls.VersionName(version), err, state.NegotiatedProtocol)
