@@ -49,8 +49,8 @@ userAgent=null
 test=false
 customer={"customerId":115310627314723954,"email":"john@example.com","phone":null}
 items=[{"item_id":866550311766439020,"variantId":808950810,"productId":632910392,"quantity":1,"price":"199.00","discount":"0.00"}]
-refunds=[{"id":509562969,"amount":"41.94","createdAt":"2026-03-09T07:00:01-04:00","reason":"it broke during shipping",
-  "items":[{"item_id":703073504,"quantity":1}]}]`,
+refunds=[{"id":509562969,"amount":"41.94","createdAt":"2026-03-09T07:00:01-04:00","reason":"it broke during shipping",`+
+		`"items":[{"item_id":703073504,"quantity":1}]}]`,
 		`{"orderId":"820982911946154508","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","currency":"USD","totalMinor":39800,`+
 			`"updatedAt":"2026-03-09T11:00:01Z",`+
 			`"number":1234,"name":"#1234","discountsMinor":1000,"shippingMinor":0,"provinceCode":"KY","countryCode":"US",`+
@@ -76,10 +76,10 @@ provinceCode="SP"
 browserIp=""
 userAgent=""
 userId=""
-customer={"customerId":0,"name":"John Doe","email":"john.doe@example.com","phone":"(11) 98888-7777","zip":"94103","city":"São Paulo",
-	"countryCode":"BR"}
-items=[{"item_id":315,"productId":93,"variantId":0,"quantity":2.5,"price":3},
-  {"item_id":316,"productId":22,"variantId":23,"quantity":1,"price":12.0000001}]`,
+customer={"customerId":0,"name":"John Doe","email":"john.doe@example.com","phone":"(11) 98888-7777","zip":"94103","city":"São Paulo",`+
+		`"countryCode":"BR"}
+items=[{"item_id":315,"productId":93,"variantId":0,"quantity":2.5,"price":3},`+
+		`{"item_id":316,"productId":22,"variantId":23,"quantity":1,"price":12.0000001}]`,
 		`{"orderId":"727","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","currency":"BRL","totalMinor":2935,"number":727,`+
 			`"discountsMinor":0,"shippingMinor":1000,`+
 			`"provinceCode":"SP","countryCode":"BR","emailKey":"KEY","phoneKey":"KEY",`+

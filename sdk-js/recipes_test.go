@@ -334,8 +334,8 @@ func shopifyApp(t *testing.T, e *edge, b *rod.Browser) {
 		self.onmessage = hear;
 		const kept = ["self", "console", "setTimeout", "setInterval", "clearTimeout", "clearInterval", "fetch", "postMessage", "onmessage",
 			"globalThis"];
-		const language = new RegExp("^(Object|Function|Array|String|Number|Boolean|Symbol|BigInt|Math|JSON|Promise|Map|Set|WeakMap|WeakSet|RegExp|" +
-			"Date|Proxy|Reflect|Uint8Array|Infinity|NaN|undefined|parseInt|parseFloat|isNaN|\\w*Error|constructor)$");
+		const language = new RegExp("^(Object|Function|Array|String|Number|Boolean|Symbol|BigInt|Math|JSON|Promise|Map|Set|WeakMap|WeakSet|" +
+			"RegExp|Date|Proxy|Reflect|Uint8Array|Infinity|NaN|undefined|parseInt|parseFloat|isNaN|\\w*Error|constructor)$");
 		for (let of = self; of && of !== Object.prototype; of = Object.getPrototypeOf(of))
 			for (const name of Object.getOwnPropertyNames(of))
 				if (!kept.includes(name) && !language.test(name))
