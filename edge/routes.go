@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
 // handle serves one request, with an id, and counts it. A panic is answered 500
@@ -124,7 +125,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 		return "readyz"
 	case path == "/metrics" && !s.config.Internal:
 		if s.allows(ctx, "GET, HEAD") {
-			s.metricsPage(ctx)
+			fasthttpadaptor.NewFastHTTPHandler(s.metricsHandler())(ctx)
 		}
 		return "metrics"
 	}
