@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tributary-io/tributary/admin/dashboard/inspect"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/inspect"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -187,7 +187,8 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have hung up
-		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v), "stored": found.stored, "erased": found.erased,
+		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v),
+		"stored": found.stored, "erased": found.erased,
 	})
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/cmd/tributary/memory"
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -115,7 +115,8 @@ func serveBroker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1", URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
+	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1",
+		URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
 	if err != nil {
 		return err
 	}
