@@ -44,21 +44,25 @@ type Tx interface {
 	UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
-	ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error)
+	ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind,
+		keys []facts.OrderKey) (was []facts.OrderKey, err error)
 	OrdersFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, limit int) ([]string, error)
 	QueueFollowing(ctx context.Context, companyID string, keys []facts.OrderKey, cause facts.Cause) (int, error)
 	InsertDecisions(ctx context.Context, companyID string, decisions []facts.Decision) (orderIDs []string, err error)
 	KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error
-	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error)
+	FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind,
+		limits facts.Limits) ([]facts.FirstOrderCandidate, error)
 	SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error
 	AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error
 
 	// Find the orders that a fact concerns. Queue them where they are too many.
 	OrdersByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, limit int) ([]string, error)
-	OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error)
+	OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration,
+		limit int) ([]string, error)
 	Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error)
 	QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (int, error)
-	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error)
+	QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration,
+		cause facts.Cause) (int, error)
 	QueueCreated(ctx context.Context, companyID string, from, to time.Time, cause facts.Cause, limit int) (int, error)
 	TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) (list []facts.Concerned, round bool, err error)
 	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
@@ -66,7 +70,8 @@ type Tx interface {
 
 	// Read what a decision needs.
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
-	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error)
+	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int,
+		read facts.Read, err error)
 	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
 
 	// Count what became of events.

@@ -132,7 +132,9 @@ func trafficMonths(traffic []facts.Traffic) (months []facts.Traffic) {
 		}
 		sums[k] = sum
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of)) })
+	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of))
+	})
 }
 
 var clickRows = postgres.Rows[facts.Clicks]{
