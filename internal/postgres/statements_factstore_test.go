@@ -139,7 +139,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Delivery().KnownSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}})),
 		tx.Delivery().InsertSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}}),
 		second(tx.Delivery().Streams(ctx, company, []delivery.StoredStream{{ID: []byte("s")}})),
-		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Top: 1}}),
+		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Stream: delivery.Stream{Top: 1}}}),
 		tx.Delivery().Forget(ctx, company, day.Day, day.Day, 10),
 		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
 		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
