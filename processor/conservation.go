@@ -48,10 +48,10 @@ func newConservation() *conservation {
 }
 
 // note asks for days to be looked at.
-func (c *conservation) note(days map[companyDay]bool) {
+func (c *conservation) note(days []companyDay) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for d := range days {
+	for _, d := range days {
 		if len(c.changed) < maxChangedDays {
 			c.changed[d] = true
 		}

@@ -155,15 +155,15 @@ func TestEachDayIsLookedAtInTurn(t *testing.T) {
 func TestWhatTheCheckRemembersIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newConservation()
-	days := map[companyDay]bool{}
+	var days []companyDay
 	for n := range maxChangedDays + 10 {
-		days[companyDay{"c1", noon.AddDate(0, 0, -n).Format(time.DateOnly)}] = true
+		days = append(days, companyDay{"c1", noon.AddDate(0, 0, -n).Format(time.DateOnly)})
 	}
 	c.note(days)
 	if len(c.changed) != maxChangedDays {
 		t.Errorf("%d changed days", len(c.changed))
 	}
-	for d := range days {
+	for _, d := range days {
 		c.put("c1", []string{d.day}, []books.Imbalance{{CompanyID: "c1", Day: d.day}}, noon)
 	}
 	if list, _ := c.found(); len(list) != maxImbalances {
