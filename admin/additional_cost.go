@@ -230,11 +230,13 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 		for _, cost := range costs {
 			if minor, inForce := cost.On(day); inForce {
 				record.Total.Minor = record.Total.Minor.Add(decimal.NewFromInt(minor))
-				record.Costs = append(record.Costs, projectedCost{cost.ID, cost.Name, cost.Frequency, commerce.Amount{Minor: minor, Currency: commerce.BRL}})
+				record.Costs = append(record.Costs,
+					projectedCost{cost.ID, cost.Name, cost.Frequency, commerce.Amount{Minor: minor, Currency: commerce.BRL}})
 			}
 		}
 		if listed += len(record.Costs); listed > maxHistoryCosts {
-			o.bad.Add("end_date", commerce.CodeTooMany, "makes a history of more than %d costs, counted on each day: ask for fewer days", maxHistoryCosts)
+			o.bad.Add("end_date", commerce.CodeTooMany,
+				"makes a history of more than %d costs, counted on each day: ask for fewer days", maxHistoryCosts)
 			return answer{}, brokenRules(o.bad)
 		}
 		days = append(days, record)

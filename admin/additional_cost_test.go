@@ -45,8 +45,10 @@ func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", query, text, want)
 		}
 	}
-	const fairGroup = `{"frequency":"specific","details":[{"additional_cost_id":"fair-id","name":"Feira","category":"","value":50,"start_date":"2026-02-10","end_date":"","frequency":"specific"}]}`
-	const rentGroup = `{"frequency":"monthly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"rent","value":1000.01,"start_date":"2026-01-01","end_date":"","frequency":"monthly"}]}`
+	const fairGroup = `{"frequency":"specific","details":[{"additional_cost_id":"fair-id","name":"Feira","category":"","value":50,` +
+		`"start_date":"2026-02-10","end_date":"","frequency":"specific"}]}`
+	const rentGroup = `{"frequency":"monthly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"rent",` +
+		`"value":1000.01,"start_date":"2026-01-01","end_date":"","frequency":"monthly"}]}`
 	list("", "["+fairGroup+","+rentGroup+"]")
 	list("?frequency=monthly", "["+rentGroup+"]")
 	list("?start_date=2026-03-01", "["+rentGroup+"]")
@@ -61,7 +63,9 @@ func TestAdditionalCostsComeChangeAndGo(t *testing.T) {
 	f("PUT", pair(rent, "monthly", `,"end_date":"2025-01-01"`), 400, "invalid_date")
 	f("PUT", pair(rent, "monthly", `,"value":-7`), 400, "validation_error")
 	f("PUT", pair(rent, "monthly", `,"value":7,"new_frequency":"weekly","category":null,"end_date":"2026-01-31"`), 200, "")
-	list("?frequency=weekly", `[{"frequency":"weekly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"","value":7,"start_date":"2026-01-01","end_date":"2026-01-31","frequency":"weekly"}]}]`)
+	list("?frequency=weekly",
+		`[{"frequency":"weekly","details":[{"additional_cost_id":"rent-id","name":"Aluguel","category":"","value":7,"start_date":"2026-01-01",`+
+			`"end_date":"2026-01-31","frequency":"weekly"}]}]`)
 	s.want(s.call("DELETE", "/sandbox/admin/v1/costs", s.test, pair(rent, "weekly", "")), 404, "not_found")
 	f("DELETE", pair(rent, "monthly", ""), 404, "not_found")
 	f("DELETE", pair(rent, "weekly", ""), 200, "")
@@ -148,7 +152,8 @@ func TestCostHistoryHasEveryDayAndSumsExactly(t *testing.T) {
 	if err := json.Unmarshal(got.Data, &days); err != nil {
 		t.Fatal(err)
 	}
-	if len(days) != 28 || days[0].Date != "2026-02-01" || days[0].Total != "35.72" || len(days[9].Costs) != 2 || days[9].Total != "85.72" || days[27].Total != "35.71" {
+	if len(days) != 28 || days[0].Date != "2026-02-01" || days[0].Total != "35.72" || len(days[9].Costs) != 2 || days[9].Total != "85.72" ||
+		days[27].Total != "35.71" {
 		t.Errorf("%+v", days)
 	}
 	f := func(query string, status int, code string) {
@@ -168,8 +173,9 @@ func TestAnInfluencerHasABoundedNumberOfCosts(t *testing.T) {
 	n := 0
 	register := func(costs int) answer {
 		n++
-		return s.call("POST", "/admin/v1/influencers", s.live, fmt.Sprintf(`{"name":"Ana Prado","category":"%d"`, n)+`,"links":[{"url":"https://loja.example.com/"}],"costs":[`+
-			strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, costs), ",")+`]}`)
+		return s.call("POST", "/admin/v1/influencers", s.live,
+			fmt.Sprintf(`{"name":"Ana Prado","category":"%d"`, n)+`,"links":[{"url":"https://loja.example.com/"}],"costs":[`+
+				strings.TrimSuffix(strings.Repeat(`{"fixed_fee":1,"start_date":"2026-01-01"},`, costs), ",")+`]}`)
 	}
 	for range commerce.MaxLiveCosts / 100 {
 		s.want(register(100), 200, "")

@@ -14,15 +14,22 @@ import (
 )
 
 // storedExplanation is one as the processor stores it.
-const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"BRL","createdAt":"2026-11-20T12:00:00Z","status":0,"day":"2026-11-20"},
+const storedExplanation = `{"order":{"orderId":"A/1","total":100.5,"currency":"BRL","createdAt":"2026-11-20T12:00:00Z","status":0,
+  "day":"2026-11-20"},
 "keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1}],
-"touches":[{"id":"t1","at":"2026-11-20T11:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana Prado","channel":"Ana Prado","influencer":"Ana Prado","click":"k","evidence":"click","matched_by":"cart","proof":"cart","used":true}],
+"touches":[{"id":"t1","at":"2026-11-20T11:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana Prado","channel":"Ana Prado",
+  "influencer":"Ana Prado","click":"k","evidence":"click","matched_by":"cart","proof":"cart","used":true}],
 "cuts":[],
-"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","campaign":"","evidence":"coupon","proof":"order"},"rule":"coupon_first","losers":[],
-  "costs":[{"cost_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3","level":"influencer","fixed_fee":0,"var_fee":10,"revision":3,"amount":10.05,"amounts":[{"amount":10.05,"currency":"BRL"}]}],"base":100.5,"commission":10.05,"commissions":[{"amount":10.05,"currency":"BRL"}],"state":"earned"},
+"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","campaign":"","evidence":"coupon",
+  "proof":"order"},"rule":"coupon_first","losers":[],
+  "costs":[{"cost_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3","level":"influencer","fixed_fee":0,"var_fee":10,"revision":3,"amount":10.05,
+    "amounts":[{"amount":10.05,"currency":"BRL"}]}],"base":100.5,"commission":10.05,"commissions":[{"amount":10.05,"currency":"BRL"}],
+      "state":"earned"},
 "models":{"last":[{"touch":"t1","channel":"Ana Prado","influencer":"Ana Prado","share":1,"amount":100.5}]},
-"counterfactual":{"without_coupon":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"},
-  "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}}}`
+"counterfactual":{"without_coupon":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,
+  "commissions":[],"state":"none","reason":"no_winner"},
+  "without_link":{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100.5,"commission":0,"commissions":[],"state":"none",
+    "reason":"no_winner"}}}`
 
 func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	t.Parallel()
@@ -33,8 +40,9 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if err := json.Unmarshal([]byte(storedExplanation), &explained); err != nil {
 		t.Fatal(err)
 	}
-	fixture.Put(reporttest.Order{CompanyID: company, ID: "A/1", TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon, CommissionMinor: 1005,
-		Explanation: explained})
+	fixture.Put(reporttest.Order{CompanyID: company, ID: "A/1", TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon,
+		CommissionMinor: 1005,
+		Explanation:     explained})
 	fixture.Put(reporttest.Order{CompanyID: company, ID: "A2", TotalMinor: 100})
 
 	client, err := kafka.NewClient(kafka.Config{Brokers: []string{"127.0.0.1:1"}}) // nothing is produced here
@@ -46,7 +54,8 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"},
+		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +82,8 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if data.Order["total"] != 100.5 || data.Payout["rule"] != "coupon_first" {
 		t.Errorf("%s", got.Data)
 	}
-	if len(data.Ledger) != 1 || data.Ledger[0].Amount != "10.05" || data.Ledger[0].Kind != "earned" || data.Ledger[0].Influencer != "Ana Prado" {
+	if len(data.Ledger) != 1 || data.Ledger[0].Amount != "10.05" || data.Ledger[0].Kind != "earned" ||
+		data.Ledger[0].Influencer != "Ana Prado" {
 		t.Errorf("ledger %+v", data.Ledger)
 	}
 	if l := data.Ledger[0]; l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 || l.Currency != "BRL" {

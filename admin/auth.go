@@ -52,7 +52,8 @@ type keyEntry struct {
 }
 
 func newKeyCache(db keys, hasher *identity.Hasher, now func() time.Time, timeout time.Duration) *keyCache {
-	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, guesses: throttle.NewGuesses(), entries: map[[32]byte]*keyEntry{}, used: map[string]time.Time{}}
+	return &keyCache{db: db, hasher: hasher, now: now, timeout: timeout, guesses: throttle.NewGuesses(), entries: map[[32]byte]*keyEntry{},
+		used: map[string]time.Time{}}
 }
 
 // find returns the entry of a key's text, or commerce.ErrNotFound. Entries are
@@ -213,7 +214,8 @@ func (s *Server) authenticate(r *http.Request, environment string) (keyEntry, er
 	case !entry.key.ActiveAt(s.now()):
 		return entry, unauthorized("the API key is expired or revoked")
 	case entry.key.Environment != environment:
-		return entry, unauthorized("the API key is of the other environment: live keys work under /admin/v1, sandbox keys under /sandbox/admin/v1")
+		return entry, unauthorized("the API key is of the other environment: live keys work under /admin/v1, sandbox keys under " +
+			"/sandbox/admin/v1")
 	case !entry.key.ArchivedAt.IsZero():
 		return entry, archived()
 	}

@@ -77,7 +77,8 @@ func TestKeysOfAnArchivedCompanyAreRefused(t *testing.T) {
 	s := start(t, admin.Config{})
 	archive := func(back bool) {
 		t.Helper()
-		if _, _, err := s.db.Archive(t.Context(), commerce.Archiving{CompanyIDs: []string{s.store.Live.CompanyID}, Back: back, Actor: "cli"}); err != nil {
+		if _, _, err := s.db.Archive(t.Context(),
+			commerce.Archiving{CompanyIDs: []string{s.store.Live.CompanyID}, Back: back, Actor: "cli"}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,7 +75,8 @@ func serveBench(text string) error {
 	defer batcher.Close(ctx)
 	unlimited := admin.Rate{PerSecond: 1e9, Burst: 1e9}
 	server, err := admin.New(admin.Config{ShortBase: "go.example.com", RuleRate: unlimited, IngestRate: unlimited}, admin.Deps{
-		Database: storesOf(db), Producer: batcher, Hasher: hasher, Resolver: everyNamePublic{}, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Database: storesOf(db), Producer: batcher, Hasher: hasher, Resolver: everyNamePublic{},
+		Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		return err
@@ -105,10 +106,11 @@ func serveBench(text string) error {
 		var body struct{ Name string }
 		err := json.NewDecoder(r.Body).Decode(&body)
 		if err == nil {
-			_, err = storesOf(db).RegisterInfluencer(r.Context(), commerce.Author{CompanyID: with.CompanyID, Actor: "cli", At: time.Now()}, commerce.Registration{
-				Name: body.Name, Links: []string{"https://loja.example.com/"},
-				Coupons: []commerce.CouponTerms{{Code: strings.ToUpper(body.Name)}},
-			}, rand.Reader)
+			_, err = storesOf(db).RegisterInfluencer(r.Context(), commerce.Author{CompanyID: with.CompanyID, Actor: "cli", At: time.Now()},
+				commerce.Registration{
+					Name: body.Name, Links: []string{"https://loja.example.com/"},
+					Coupons: []commerce.CouponTerms{{Code: strings.ToUpper(body.Name)}},
+				}, rand.Reader)
 		}
 		tell(w, err)
 	})
@@ -154,11 +156,13 @@ func benchServer(b *testing.B) (origin, key string) {
 	}
 	defer db.Close()
 	stores := storesOf(db)
-	store, err := stores.CreateStore(b.Context(), commerce.NewStore{Name: "Loja", Actor: "cli", KeyCheck: func(string) string { return "" }, Random: rand.Reader})
+	store, err := stores.CreateStore(b.Context(),
+		commerce.NewStore{Name: "Loja", Actor: "cli", KeyCheck: func(string) string { return "" }, Random: rand.Reader})
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, key, err = stores.CreateAPIKey(b.Context(), commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Name: "bench", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+	_, key, err = stores.CreateAPIKey(b.Context(),
+		commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Name: "bench", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -102,7 +102,8 @@ func bodyProblem(err error) *problem {
 }
 
 func tooLarge() *problem {
-	return &problem{status: http.StatusRequestEntityTooLarge, code: codePayloadTooLarge, message: "the body is larger than 1 MiB (counted after inflation)"}
+	return &problem{status: http.StatusRequestEntityTooLarge, code: codePayloadTooLarge,
+		message: "the body is larger than 1 MiB (counted after inflation)"}
 }
 
 // checkMedia accepts JSON in UTF-8, plain or gzipped. A body without a

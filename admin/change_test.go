@@ -60,7 +60,8 @@ func TestCouponsOfACampaignComeAndGo(t *testing.T) {
 	made := s.call("POST", path, s.live, `{"campaign_id":"inv26","cupom":"ana10","start_date":"2026-07-01"}`)
 	s.want(made, 200, "")
 	var coupon map[string]string
-	if err := json.Unmarshal(made.Data, &coupon); err != nil || coupon["id"] == "" || coupon["code"] != "ANA10" || coupon["campaignId"] != "inv26" || coupon["startDate"] != "2026-07-01" || coupon["endDate"] != "" {
+	if err := json.Unmarshal(made.Data, &coupon); err != nil || coupon["id"] == "" || coupon["code"] != "ANA10" ||
+		coupon["campaignId"] != "inv26" || coupon["startDate"] != "2026-07-01" || coupon["endDate"] != "" {
 		t.Errorf("%s %v", made.Data, err)
 	}
 	s.want(s.call("POST", path, s.live, `{"campaign_id":"none","cupom":"X"}`), 404, "not_found")
@@ -85,7 +86,8 @@ func TestCouponsOfACampaignComeAndGo(t *testing.T) {
 func TestACostThatReplacesAnotherSaysSo(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","campaign":"Inverno","campaign_id":"inv","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana","campaign":"Inverno","campaign_id":"inv","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
 	const path = "/admin/v1/influencers/costs"
 	add := func(terms string, wantReplaced ...string) string {
 		t.Helper()
@@ -142,14 +144,17 @@ func TestCostsOfAnInfluencerComeAndGo(t *testing.T) {
 		t.Fatalf("%+v", groups)
 	}
 	d := groups[0].Details[0]
-	if d["fixed_fee"] != 2.5 || d["var_fee"] != 10.5 || d["value"] != 0.0 || d["start_date"] != "2026-01-01" || d["end_date"] != "" || d["frequency"] != "" ||
+	if d["fixed_fee"] != 2.5 || d["var_fee"] != 10.5 || d["value"] != 0.0 || d["start_date"] != "2026-01-01" || d["end_date"] != "" ||
+		d["frequency"] != "" ||
 		d["campaign_cost_id"] != d["cost_id"] || d["campaign"] != "Inverno" || d["is_campaign_cost"] != true || d["is_coupon_cost"] != true {
 		t.Errorf("%+v", d)
 	}
-	made := s.call("POST", path, s.live, `{"name":"ana prado","campaign_id":"inv26","is_campaign_cost":true,"var_fee":5,"start_date":"2026-02-01"}`)
+	made := s.call("POST", path, s.live,
+		`{"name":"ana prado","campaign_id":"inv26","is_campaign_cost":true,"var_fee":5,"start_date":"2026-02-01"}`)
 	s.want(made, 200, "")
 	var ids map[string]string
-	if err := json.Unmarshal(made.Data, &ids); err != nil || ids["influencer_cost_id"] != groups[0].ID || ids["cost_id"] == "" || ids["campaign_cost_id"] != ids["cost_id"] {
+	if err := json.Unmarshal(made.Data, &ids); err != nil || ids["influencer_cost_id"] != groups[0].ID || ids["cost_id"] == "" ||
+		ids["campaign_cost_id"] != ids["cost_id"] {
 		t.Errorf("%s %v", made.Data, err)
 	}
 	post := func(body string) answer { return s.call("POST", path, s.live, body) }
@@ -180,7 +185,8 @@ func TestArchivedInfluencerFreesNameAndCouponsAndStopsItsLinks(t *testing.T) {
 	s := start(t, admin.Config{})
 	made := s.call("POST", "/admin/v1/influencers", s.live, anaPrado)
 	s.want(made, 200, "")
-	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","campaign_id":"ver26","links":[{"url":"https://loja.example.com/"}],"coupons":[{"cupom":"ANAV"}]}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","campaign_id":"ver26","links":[{"url":"https://loja.example.com/"}],"coupons":[{"cupom":"ANAV"}]}`), 200, "")
 	del := func(body string) answer { return s.call("DELETE", "/admin/v1/influencers", s.live, body) }
 	s.want(del(`{"name":"Ninguém"}`), 404, "not_found")
 	s.want(del(`{"name":"Ana Prado","campaign_id":"none"}`), 404, "not_found")
@@ -190,7 +196,8 @@ func TestArchivedInfluencerFreesNameAndCouponsAndStopsItsLinks(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	list := s.call("GET", "/admin/v1/influencers", s.live, "")
-	if !strings.Contains(string(list.Data), "inv26") || strings.Contains(string(list.Data), "ver26") || strings.Contains(string(list.Data), "ANAV") {
+	if !strings.Contains(string(list.Data), "inv26") || strings.Contains(string(list.Data), "ver26") ||
+		strings.Contains(string(list.Data), "ANAV") {
 		t.Errorf("%s", list.Data)
 	}
 	s.want(del(`{"name":"ana prado"}`), 200, "")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // from is a connection of an address.
@@ -96,9 +96,8 @@ func TestAConnectionTooManyIsClosedAtOnce(t *testing.T) {
 	if n, err := third.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("the third: %d bytes, %v", n, err)
 	}
-	var counted dto.Metric
-	if err := refused.Write(&counted); err != nil || counted.Counter.GetValue() != 1 {
-		t.Errorf("%v are counted as refused, %v", counted.Counter.GetValue(), err)
+	if n := testutil.ToFloat64(refused); n != 1 {
+		t.Errorf("%v are counted as refused", n)
 	}
 	if err := one.Close(); err != nil {
 		t.Fatal(err)

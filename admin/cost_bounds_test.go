@@ -29,7 +29,8 @@ func (m *manyCosts) AdditionalCosts(_ context.Context, _ string, _ commerce.Cost
 	return m.list(limit), nil
 }
 
-func (m *manyCosts) AdditionalCostVersions(_ context.Context, _ string, _ commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+func (m *manyCosts) AdditionalCostVersions(_ context.Context, _ string, _ commerce.CostFilter,
+	limit int) ([]commerce.AdditionalCost, error) {
 	return m.list(limit), nil
 }
 
@@ -45,7 +46,8 @@ func TestCostsThatAreTooManyAreRefusedAndNotLeftOut(t *testing.T) {
 		t.Helper()
 		store.n = n
 		got, err := list(nil, httptest.NewRequest(http.MethodGet, "/?"+query, nil), caller{})
-		if p := problemOf(err); err != nil && (wrong == "" || p.status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(p.details), wrong)) {
+		if p := problemOf(err); err != nil &&
+			(wrong == "" || p.status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(p.details), wrong)) {
 			t.Errorf("%d costs, %s %s: %+v", n, what, query, p)
 		}
 		if err == nil && wrong != "" {

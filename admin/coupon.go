@@ -41,7 +41,8 @@ func (s *Server) createCoupon(_ context.Context, _ caller, o object) (change, er
 // deleteCoupon is DELETE /influencers/coupons: ends the coupon now; earlier
 // orders keep their credit.
 func (s *Server) deleteCoupon(_ context.Context, _ caller, o object) (change, error) {
-	named := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text), CouponTerms: commerce.CouponTerms{Code: required(o, "cupom", text)}}
+	named := commerce.NewCoupon{CampaignID: required(o, "campaign_id", text),
+		CouponTerms: commerce.CouponTerms{Code: required(o, "cupom", text)}}
 	o.bad.AddAll(named.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		ended, err := s.deps.Database.DeleteCoupon(ctx, author, named.CampaignID, named.Code)
@@ -53,7 +54,9 @@ func (s *Server) deleteCoupon(_ context.Context, _ caller, o object) (change, er
 		}
 		data := outcomes{Message: "coupon removed"}
 		for _, coupon := range ended {
-			data.Data = append(data.Data, outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)), Status: http.StatusOK})
+			data.Data = append(data.Data,
+				outcome{Message: fmt.Sprintf("%s removed; it was valid %s", coupon.Code, periodWords(coupon.StartDate, coupon.EndDate)),
+					Status: http.StatusOK})
 		}
 		return answer{data: data}, nil
 	}, o.broken()
@@ -70,7 +73,8 @@ func readCoupon(o object) commerce.CouponTerms {
 // coupon that is in the way. field is the path of a coupon's code, with %d for
 // its index where the request has several.
 func couponConflict(e *commerce.CouponConflictError, field string) *problem {
-	p := &problem{status: http.StatusConflict, code: codeCouponConflict, message: "a coupon's period overlaps that of the same code; nothing was stored"}
+	p := &problem{status: http.StatusConflict, code: codeCouponConflict,
+		message: "a coupon's period overlaps that of the same code; nothing was stored"}
 	for _, c := range e.Conflicts {
 		path := field
 		if strings.Contains(field, "%d") {

@@ -42,10 +42,12 @@ type rules interface {
 	InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
-	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
+	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
+		random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
 	// AddCost may also return commerce.ErrTooManyCosts.
-	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
+	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
+		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 }
 
@@ -57,7 +59,8 @@ type additionalCosts interface {
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
 	// ChangeAdditionalCost lets change edit the cost of that id and frequency.
 	// Where change returns an error, that is returned and nothing is stored.
-	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
+	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
+		change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
 }
 
@@ -98,7 +101,8 @@ type statements interface {
 	// PayStatement returns commerce.ErrNotFound, commerce.ErrNotClosed,
 	// commerce.ErrCarried, commerce.ErrPaidOtherwise or commerce.ErrRestored.
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
-	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error)
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
+		limit int) ([]commerce.Statement, error)
 	// Statement returns commerce.ErrNotFound for an unknown one.
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
@@ -106,7 +110,8 @@ type statements interface {
 	// those of before do not work any more. commerce.ErrNotFound for an unknown statement.
 	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (int64, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
-	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor, limit int) ([]commerce.LedgerItem, error)
+	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
+		limit int) ([]commerce.LedgerItem, error)
 }
 
 // reporting is reports and fraud signals.

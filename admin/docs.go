@@ -35,7 +35,8 @@ func newReference() (map[string]*document, error) {
 		"/docs/docs.js":  newDocument(docsScript, "text/javascript; charset=utf-8"),
 		"/docs/docs.css": newDocument(docsStyle, "text/css; charset=utf-8"),
 	}
-	for name, contentType := range map[string]string{"swagger-ui-bundle.js": "text/javascript; charset=utf-8", "swagger-ui.css": "text/css; charset=utf-8"} {
+	for name, contentType := range map[string]string{"swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+		"swagger-ui.css": "text/css; charset=utf-8"} {
 		body, err := static.FS.ReadFile(name + ".gz")
 		if err != nil {
 			return nil, fmt.Errorf("embedded Swagger UI: %w", err)

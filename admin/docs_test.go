@@ -69,7 +69,8 @@ func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {
 			t.Errorf("%s: the chosen server is %s", path, got)
 		}
 		for _, scheme := range []string{"light", "dark"} {
-			if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}).Call(page); err != nil {
+			if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+				{Name: "prefers-reduced-motion", Value: "reduce"}}}).Call(page); err != nil {
 				t.Fatal(err)
 			}
 			devtest.Axe(t, page, fmt.Sprintf("%s at %d px, %s", path, width, scheme))

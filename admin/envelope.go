@@ -105,7 +105,8 @@ func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status in
 	if err != nil {
 		s.log.ErrorContext(r.Context(), "an answer could not be encoded", "request_id", e.RequestID, "error", err)
 		status = http.StatusInternalServerError
-		body, _ = json.Marshal(envelope{Error: &errorBody{Code: codeInternal, Message: messageInternal}, RequestID: e.RequestID, Timestamp: e.Timestamp})
+		body, _ = json.Marshal(envelope{Error: &errorBody{Code: codeInternal, Message: messageInternal}, RequestID: e.RequestID,
+			Timestamp: e.Timestamp})
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")

@@ -32,7 +32,8 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 	if got := f("GET", order, "", 405, "method_not_allowed"); got.Header.Get("Allow") != "OPTIONS, POST" {
 		t.Errorf("Allow %q", got.Header.Get("Allow"))
 	}
-	if got := f("PATCH", "/admin/v1/influencers", "", 405, "method_not_allowed"); got.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST, PUT" {
+	if got := f("PATCH", "/admin/v1/influencers", "", 405,
+		"method_not_allowed"); got.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST, PUT" {
 		t.Errorf("Allow %q", got.Header.Get("Allow"))
 	}
 	if got := s.call("OPTIONS", order, "", ""); got.Status != 204 || got.Header.Get("Allow") != "OPTIONS, POST" {
@@ -81,7 +82,8 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if metrics, _ := io.ReadAll(response.Body); !bytes.Contains(metrics, []byte(`tributary_admin_requests_total{method="POST",route="/admin/v1/order",status="200"}`)) {
+	if metrics, _ := io.ReadAll(response.Body); !bytes.Contains(metrics,
+		[]byte(`tributary_admin_requests_total{method="POST",route="/admin/v1/order",status="200"}`)) {
 		t.Errorf("metrics by route are missing:\n%s", metrics)
 	}
 }

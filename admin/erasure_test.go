@@ -30,7 +30,8 @@ func TestAnErasureIsAskedForOnceAndKeepsNobodysName(t *testing.T) {
 	} {
 		const body = `{"email":" Ana@Example.com ","phone":"(11) 98765-4321","customer_id":"4711"}`
 		first := ask(environment.key, environment.base, body)
-		if again := ask(environment.key, environment.base, `{"customer_id":"4711","email":"ana@example.com","phone":"+5511987654321"}`); again != first {
+		if again := ask(environment.key, environment.base,
+			`{"customer_id":"4711","email":"ana@example.com","phone":"+5511987654321"}`); again != first {
 			t.Errorf("the same person again is %v, before %v", again, first)
 		}
 		if other := ask(environment.key, environment.base, `{"email":"bia@example.com"}`); other == first {
@@ -40,10 +41,12 @@ func TestAnErasureIsAskedForOnceAndKeepsNobodysName(t *testing.T) {
 			t.Errorf("%d erasures", n)
 		}
 	}
-	if n := s.count(`select count(*) from audit_log where action = 'customer.erase' and detail->>'by' = '["email", "phone", "customer_id"]'`); n != 2 {
+	if n := s.count(`select count(*) from audit_log where action = 'customer.erase' and detail->>'by' = '["email", "phone", ` +
+		`"customer_id"]'`); n != 2 {
 		t.Errorf("%d lines of the audit log", n)
 	}
-	for _, table := range []string{"select a::text as text from audit_log a", "select e::text from erasure e", "select e::text from erasure_key e", "select convert_from(value, 'UTF8') from outbox where value is not null"} {
+	for _, table := range []string{"select a::text as text from audit_log a", "select e::text from erasure e",
+		"select e::text from erasure_key e", "select convert_from(value, 'UTF8') from outbox where value is not null"} {
 		for _, name := range []string{"ana@", "bia@", "98765", "4711"} {
 			if n := s.count(`select count(*) from (`+table+`) t (text) where strpos(lower(t.text), $1) > 0`, name); n > 0 {
 				t.Errorf("%d rows of %s have %s", n, table, name)
@@ -92,14 +95,16 @@ func TestTheErasuresThatWaitAreBounded(t *testing.T) {
 			select $1, gen_random_uuid(), n, now(), 'test', 'phone' from generate_series(2, $2) n returning 1
 		) select count(*) from more`, s.store.Live.CompanyID, commerce.MaxErasing)
 	a := s.call("POST", "/admin/v1/erasures", s.live, `{"phone":"+5511987654321"}`)
-	if a.Status != 400 || len(a.Error.Details) != 1 || a.Error.Details[0].Field != "phone" || a.Error.Details[0].Code != string(commerce.CodeTooMany) {
+	if a.Status != 400 || len(a.Error.Details) != 1 || a.Error.Details[0].Field != "phone" ||
+		a.Error.Details[0].Code != string(commerce.CodeTooMany) {
 		t.Errorf("one more: %+v", a)
 	}
 	if again := s.call("POST", "/admin/v1/erasures", s.live, `{"email":"ana@example.com"}`); string(again.Data) != string(first.Data) {
 		t.Errorf("one that waits is asked for again: %+v", again)
 	}
 	s.want(s.call("POST", "/sandbox/admin/v1/erasures", s.test, `{"phone":"+5511987654321"}`), 200, "")
-	s.count(`with done as (update erasure set done_at = now() where company_id = $1 and kinds = 'phone' returning 1) select count(*) from done`, s.store.Live.CompanyID)
+	s.count(`with done as (update erasure set done_at = now() where company_id = $1 and kinds = 'phone' returning 1) select `+
+		`count(*) from done`, s.store.Live.CompanyID)
 	s.want(s.call("POST", "/admin/v1/erasures", s.live, `{"phone":"+5511987654321"}`), 200, "")
 }
 
@@ -116,7 +121,8 @@ func TestWhoMayErase(t *testing.T) {
 			t.Errorf("%s: %d, want %d", scope, a.Status, want)
 		}
 	}
-	if a := s.call("POST", "/admin/v1/erasures", s.key(s.store.Live.CompanyID, commerce.AdminScopes...), `{"email":"ana@example.com"}`); a.Status != 403 {
+	if a := s.call("POST", "/admin/v1/erasures", s.key(s.store.Live.CompanyID, commerce.AdminScopes...),
+		`{"email":"ana@example.com"}`); a.Status != 403 {
 		t.Errorf("a key with the usual scopes: %d", a.Status)
 	}
 	if a := s.call("POST", "/admin/v1/erasures", s.test, `{"email":"ana@example.com"}`); a.Status != 401 {

@@ -15,7 +15,8 @@ import (
 // may still be on its way to the processor.
 func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, error) {
 	decision := commerce.EvidenceDecision{
-		OrderID: required(o, "orderId", text), InfluencerID: strings.ToLower(required(o, "influencer_id", text)), Decision: required(o, "decision", word),
+		OrderID: required(o, "orderId", text), InfluencerID: strings.ToLower(required(o, "influencer_id", text)),
+		Decision: required(o, "decision", word),
 	}
 	o.bad.AddAll(decision.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {

@@ -22,7 +22,8 @@ import (
 func TestEvidenceIsDecided(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","campaign":"Inverno","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","campaign":"Inverno","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
 	ana := s.influencerID()
 	const order = `{"orderId":"A 1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`
 	s.want(s.call("POST", "/admin/v1/order", s.live, order), 200, "")
@@ -44,7 +45,8 @@ func TestEvidenceIsDecided(t *testing.T) {
 	s.want(decide("other", s.live, ana, "accept"), 404, "not_found")
 	s.want(decide("A%201", s.live, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", "accept"), 404, "not_found")
 	s.want(decide("A%201", s.key(s.store.Live.CompanyID, commerce.WriteOrders), ana, "accept"), 403, "insufficient_scope")
-	s.want(s.call("POST", "/sandbox/admin/v1/order/A%201/evidence", s.test, `{"influencer_id":"`+ana+`","decision":"accept"}`), 404, "not_found")
+	s.want(s.call("POST", "/sandbox/admin/v1/order/A%201/evidence", s.test, `{"influencer_id":"`+ana+`","decision":"accept"}`), 404,
+		"not_found")
 
 	var records []wire.Commerce
 	s.read(wire.TopicCommerce, devtest.Partitions, func(r kafka.Record) bool {
@@ -62,7 +64,8 @@ func TestEvidenceIsDecided(t *testing.T) {
 		if err := json.Unmarshal(records[i].Body, &body); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(body, wire.Evidence{OrderID: "A 1", InfluencerID: ana, Decision: want}) || records[i].CompanyID != s.store.Live.CompanyID {
+		if !reflect.DeepEqual(body, wire.Evidence{OrderID: "A 1", InfluencerID: ana, Decision: want}) ||
+			records[i].CompanyID != s.store.Live.CompanyID {
 			t.Errorf("%+v %+v", records[i], body)
 		}
 	}
@@ -79,7 +82,8 @@ func TestDecisionsAboutAnOrderAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
-	s.want(s.call("POST", "/admin/v1/order", s.live, `{"orderId":"1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/order", s.live,
+		`{"orderId":"1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`), 200, "")
 	conn, err := pgx.Connect(t.Context(), s.dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +96,8 @@ func TestDecisionsAboutAnOrderAreBounded(t *testing.T) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), `
 			insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor)
-			select $1, '1', $2, n, 'accept', now(), 'test' from generate_series($3::int, $4::int) n`, s.store.Live.CompanyID, s.influencerID(), first, last); err != nil {
+			select $1, '1', $2, n, 'accept', now(), 'test' from generate_series($3::int, $4::int) n`, s.store.Live.CompanyID, s.influencerID(),
+			first, last); err != nil {
 			t.Fatal(err)
 		}
 	}

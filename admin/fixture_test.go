@@ -137,7 +137,8 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 
 func (s *service) key(companyID string, scopes ...commerce.Scope) string {
 	s.t.Helper()
-	_, text, err := s.db.CreateAPIKey(s.t.Context(), commerce.NewAPIKey{CompanyID: companyID, Name: "test", Scopes: scopes, Actor: "cli", Random: rand.Reader})
+	_, text, err := s.db.CreateAPIKey(s.t.Context(),
+		commerce.NewAPIKey{CompanyID: companyID, Name: "test", Scopes: scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		s.t.Fatal(err)
 	}

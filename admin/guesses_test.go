@@ -57,7 +57,8 @@ func TestGuessedKeysAreNotLookedUpForEver(t *testing.T) {
 	}
 	text := newKey()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	store := &oneKeyStore{hash: commerce.KeyHash(text), key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", Environment: commerce.Live}}
+	store := &oneKeyStore{hash: commerce.KeyHash(text),
+		key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", Environment: commerce.Live}}
 	server, err := New(Config{ShortBase: "go.example.com", ClientIP: func(r *http.Request) string { return r.Header.Get("X-From") }},
 		Deps{Database: store, Producer: noKafka{}, Hasher: hasher, Now: func() time.Time { return now }})
 	if err != nil {

@@ -62,18 +62,24 @@ func TestNoBodyBreaksTheAPI(t *testing.T) {
 	for _, operation := range []struct{ method, path, body string }{
 		{"POST", "/influencers", `{"name":"Ana","campaign":"c","campaign_id":"c1","category":"x","links":[{"url":"https://loja.example.com/"}],
 			"coupons":[{"cupom":"ANA10","start_date":"2026-11-01","end_date":"2026-11-30"}],
-			"costs":[{"fixed_fee":1,"var_fee":1,"value":1,"frequency":"daily","start_date":"2026-11-01","end_date":"2026-11-30","is_campaign_cost":true,"is_coupon_cost":true}]}`},
+			"costs":[{"fixed_fee":1,"var_fee":1,"value":1,"frequency":"daily","start_date":"2026-11-01","end_date":"2026-11-30",
+				"is_campaign_cost":true,"is_coupon_cost":true}]}`},
 		{"PUT", "/influencers", `{"name":"Ana","category":"x"}`},
-		{"POST", "/influencers/costs", `{"name":"Ana","campaign_id":"c1","fixed_fee":1,"var_fee":1,"value":1,"frequency":"daily","start_date":"2026-11-01","end_date":"2026-11-30"}`},
+		{"POST", "/influencers/costs",
+			`{"name":"Ana","campaign_id":"c1","fixed_fee":1,"var_fee":1,"value":1,"frequency":"daily","start_date":"2026-11-01",` +
+				`"end_date":"2026-11-30"}`},
 		{"DELETE", "/influencers/costs", `{"cost_id":"00000000-0000-0000-0000-000000000000"}`},
 		{"DELETE", "/influencers/costs", `{"campaign_cost_id":"00000000-0000-0000-0000-000000000000"}`},
 		{"POST", "/influencers/coupons", `{"campaign_id":"c1","cupom":"ANA20","start_date":"2026-11-01","end_date":"2026-11-30"}`},
 		{"DELETE", "/influencers/coupons", `{"campaign_id":"c1","cupom":"ANA20"}`},
 		{"POST", "/costs", `{"name":"rent","category":"x","value":1,"frequency":"daily","start_date":"2026-11-01","end_date":"2026-11-30"}`},
-		{"PUT", "/costs", `{"additional_cost_id":"00000000-0000-0000-0000-000000000000","frequency":"daily","name":"rent","category":"x","value":1,"start_date":"2026-11-01","end_date":"2026-11-30","new_frequency":"weekly"}`},
+		{"PUT", "/costs", `{"additional_cost_id":"00000000-0000-0000-0000-000000000000","frequency":"daily","name":"rent","category":"x",` +
+			`"value":1,"start_date":"2026-11-01","end_date":"2026-11-30","new_frequency":"weekly"}`},
 		{"DELETE", "/costs", `{"additional_cost_id":"00000000-0000-0000-0000-000000000000","frequency":"daily"}`},
 		{"POST", "/order", order1001},
-		{"POST", "/product", `{"productId":"p1","productName":"x","status":1,"createdAt":"2026-11-01T00:00:00Z","variants":[{"variantId":"v1","title":"x","sku":"x","price":1,"currency":"BRL"}]}`},
+		{"POST", "/product",
+			`{"productId":"p1","productName":"x","status":1,"createdAt":"2026-11-01T00:00:00Z","variants":[{"variantId":"v1","title":"x",` +
+				`"sku":"x","price":1,"currency":"BRL"}]}`},
 		{"DELETE", "/influencers", `{"name":"Ana","campaign_id":"c1"}`},
 	} {
 		var headers []string

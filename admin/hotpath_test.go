@@ -46,7 +46,8 @@ func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string)
 	if key, err = commerce.NewKeyText(rand.Reader, commerce.Live); err != nil {
 		t.Fatal(err)
 	}
-	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR", Scopes: commerce.Scopes}}
+	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR",
+		Scopes: commerce.Scopes}}
 	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
 		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
 	if err != nil {
@@ -123,7 +124,8 @@ func TestNoLogHasWhatNamesAShopper(t *testing.T) {
 			named[:len(named)-1]:                      false,
 			strings.Repeat(named, 1<<20/len(named)+1): false,
 		} {
-			if status := sendHot(server, "/admin/v1/order?email=ana@example.com", key, body); (status == http.StatusOK) != (want && producer == nowhere{}) {
+			if status := sendHot(server, "/admin/v1/order?email=ana@example.com", key,
+				body); (status == http.StatusOK) != (want && producer == nowhere{}) {
 				t.Errorf("%d for %.100s", status, body)
 			}
 		}

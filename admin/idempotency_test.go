@@ -60,7 +60,8 @@ func TestIdempotencyKeyReplaysTheStoredAnswerOfEveryWrite(t *testing.T) {
 		if again.Header.Get("Idempotent-Replayed") != "true" || string(again.Data) != string(first.Data) {
 			t.Errorf("%s: replayed %q, data %s, want %s", key, again.Header.Get("Idempotent-Replayed"), again.Data, first.Data)
 		}
-		s.want(s.call(method, "/admin/v1"+path, s.live, strings.TrimSuffix(body, "}")+`,"x":1}`, "Idempotency-Key", key), 422, "idempotency_key_mismatch")
+		s.want(s.call(method, "/admin/v1"+path, s.live, strings.TrimSuffix(body, "}")+`,"x":1}`, "Idempotency-Key", key), 422,
+			"idempotency_key_mismatch")
 		return first
 	}
 	id := func(a answer, name string) string {
@@ -85,7 +86,8 @@ func TestIdempotencyKeyReplaysTheStoredAnswerOfEveryWrite(t *testing.T) {
 
 	// The same key on another path, and in the other environment.
 	s.want(s.call("POST", "/admin/v1/product", s.live, order1001, "Idempotency-Key", "POST /order"), 422, "idempotency_key_mismatch")
-	if got := s.call("POST", "/sandbox/admin/v1/order", s.test, order1001, "Idempotency-Key", "POST /order"); got.Header.Get("Idempotent-Replayed") != "" {
+	if got := s.call("POST", "/sandbox/admin/v1/order", s.test, order1001, "Idempotency-Key",
+		"POST /order"); got.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("the sandbox replays an answer of the live environment")
 	}
 	for _, query := range []string{`select count(*) from influencer`, `select count(*) from additional_cost`} {
@@ -119,11 +121,13 @@ func TestIdempotencyKeyAndRequestAreStoredAsKeyedDigests(t *testing.T) {
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/order", s.live, order1001, "Idempotency-Key", "ana@example.com 11987654321"), 200, "")
 	keys := s.hasher.Company(s.store.Live.CompanyID, "BR")
-	if n := s.count(`select count(*) from idempotency where idempotency_key = $1`, keys.IdempotencyKey("ana@example.com 11987654321")); n != 1 {
+	if n := s.count(`select count(*) from idempotency where idempotency_key = $1`,
+		keys.IdempotencyKey("ana@example.com 11987654321")); n != 1 {
 		t.Errorf("%d rows have the key's digest, want 1", n)
 	}
 	plain := sha256.Sum256([]byte("POST /admin/v1/order\n" + order1001))
-	if n := s.count(`select count(*) from idempotency where idempotency_key like '%ana@%' or idempotency_key like '%11987654321%' or fingerprint = $1`, plain[:]); n != 0 {
+	if n := s.count(`select count(*) from idempotency where idempotency_key like '%ana@%' or idempotency_key like '%11987654321%' or `+
+		`fingerprint = $1`, plain[:]); n != 0 {
 		t.Errorf("%d rows show the key, or a hash of the request without a secret", n)
 	}
 }
@@ -149,7 +153,8 @@ func TestConcurrentTwinsOfOneIdempotencyKeyAreDoneOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 50 {
 		group.Go(func() {
-			switch got := s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Beto","links":[{"url":"https://loja.example.com/"}]}`, "Idempotency-Key", "twin"); {
+			switch got := s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Beto","links":[{"url":"https://loja.example.com/"}]}`,
+				"Idempotency-Key", "twin"); {
 			case got.Status == 200 && got.Header.Get("Idempotent-Replayed") == "true":
 				replayed.Add(1)
 			case got.Status == 200:
@@ -197,7 +202,8 @@ func TestExpiredAnswersAndLeasesAreNoObstacle(t *testing.T) {
 	const rent = `{"name":"Aluguel","value":1,"frequency":"monthly","start_date":"2026-01-01"}`
 	const fair = `{"name":"Feira","value":1,"frequency":"daily","start_date":"2026-01-01"}`
 	f(rent, 200, "")
-	if n := s.count(`select count(*) from idempotency where expires_at between now() + interval '23 hours 59 minutes' and now() + interval '24 hours'`); n != 1 {
+	if n := s.count(`select count(*) from idempotency where expires_at between now() + interval '23 hours 59 minutes' and now() + interval ` +
+		`'24 hours'`); n != 1 {
 		t.Error("the answer is not kept for 24 h")
 	}
 	// A process that died in the middle: its lease ends, its request goes on.
@@ -216,7 +222,8 @@ func TestExpiredAnswersAreForgottenInBoundedChunks(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
 	s.sql(`insert into idempotency (company_id, idempotency_key, fingerprint, lease, leased_until, expires_at)
-		select (array[$1, $2])[1 + n % 2], n::text, '', gen_random_uuid(), now(), now() + case when n > 30 then interval '1 hour' else interval '-1 hour' end
+		select (array[$1, $2])[1 + n % 2], n::text, '', gen_random_uuid(), now(), now() + case when n > 30 then interval '1 hour'
+		else interval '-1 hour' end
 		from generate_series(1, 33) n`, s.store.Live.CompanyID, s.store.Sandbox.CompanyID)
 	after, steps := "", 0
 	for {
@@ -247,7 +254,8 @@ func TestAnswerIsStoredInTheTransactionOfItsChange(t *testing.T) {
 	s.sql(`alter table idempotency add constraint no_answer check (answer is null)`)
 	const beto = `{"name":"Beto","links":[{"url":"https://loja.example.com/"}]}`
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, beto, "Idempotency-Key", "k"), 500, "internal_error")
-	if n := s.count(`select (select count(*) from influencer) + (select count(*) from outbox where key = $1) + (select count(*) from audit_log where action like 'influencer%')`, s.store.Live.CompanyID); n != 0 {
+	if n := s.count(`select (select count(*) from influencer) + (select count(*) from outbox where key = $1) + (select count(*) from `+
+		`audit_log where action like 'influencer%')`, s.store.Live.CompanyID); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
 	s.sql(`alter table idempotency drop constraint no_answer`)
@@ -268,7 +276,8 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 	}
 	add := func(n int, a commerce.Attempt) error {
 		err := s.db.AddAdditionalCost(a.Within(t.Context()), commerce.Author{CompanyID: claim.CompanyID, Actor: "cli"},
-			commerce.AdditionalCost{ID: fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a805%d", n), Name: "x", ValueMinor: 1, Frequency: "daily", StartDate: "2026-01-01"})
+			commerce.AdditionalCost{ID: fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a805%d", n), Name: "x", ValueMinor: 1, Frequency: "daily",
+				StartDate: "2026-01-01"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +311,8 @@ func TestChangeAndAnswerAreCommittedTogetherAndReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.db.AddAdditionalCost(claimed.Attempt.Within(t.Context()), commerce.Author{CompanyID: claim.CompanyID, Actor: "cli"},
-		commerce.AdditionalCost{ID: "01890a5d-ac96-774b-bcce-b302099a8051", Name: "x", ValueMinor: 1, Frequency: "daily", StartDate: "2026-01-01"}); err != nil {
+		commerce.AdditionalCost{ID: "01890a5d-ac96-774b-bcce-b302099a8051", Name: "x", ValueMinor: 1, Frequency: "daily",
+			StartDate: "2026-01-01"}); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.count(`select count(*) from additional_cost`); n != 0 {

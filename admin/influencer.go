@@ -144,7 +144,8 @@ type influencerLister func(ctx context.Context, companyID string, after commerce
 
 // eachInfluencer calls f with each influencer of the page that the query asks
 // for, or with all influencers; then it returns no pagination.
-func (s *Server) eachInfluencer(r *http.Request, companyID string, list influencerLister, f func(commerce.Influencer)) (*pagination, error) {
+func (s *Server) eachInfluencer(r *http.Request, companyID string, list influencerLister,
+	f func(commerce.Influencer)) (*pagination, error) {
 	bad := &commerce.Violations{}
 	limit, after := pageQuery(r.URL.Query(), bad)
 	if err := brokenRules(bad); err != nil {
@@ -184,7 +185,8 @@ func (s *Server) eachInfluencer(r *http.Request, companyID string, list influenc
 	}
 }
 
-func (s *Server) influencerPage(ctx context.Context, list influencerLister, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+func (s *Server) influencerPage(ctx context.Context, list influencerLister, companyID string, after commerce.InfluencerCursor,
+	limit int) ([]commerce.Influencer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
 	return list(ctx, companyID, after, limit)

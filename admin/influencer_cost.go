@@ -87,7 +87,8 @@ func (s *Server) createInfluencerCost(_ context.Context, _ caller, o object) (ch
 		}
 		data := createdCost{InfluencerCostID: influencerID, CostID: cost.CostID}
 		if len(cost.Replaces) > 0 {
-			data.Note = fmt.Sprintf("from %s on it counts in place of %s, which differs only in amount or was removed", cost.StartDate, strings.Join(cost.Replaces, ", "))
+			data.Note = fmt.Sprintf("from %s on it counts in place of %s, which differs only in amount or was removed", cost.StartDate,
+				strings.Join(cost.Replaces, ", "))
 		}
 		if cost.CampaignID != "" {
 			data.CampaignCostID = cost.CostID

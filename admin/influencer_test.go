@@ -26,7 +26,8 @@ func TestRegisteredInfluencerIsListedAsSpecified(t *testing.T) {
 	made := s.call("POST", "/admin/v1/influencers", s.live, anaPrado)
 	s.want(made, 200, "")
 	var urls []string
-	if err := json.Unmarshal(made.Data, &urls); err != nil || len(urls) != 2 || !strings.HasPrefix(urls[0], "go.example.com/s/") || urls[0] == urls[1] {
+	if err := json.Unmarshal(made.Data, &urls); err != nil || len(urls) != 2 ||
+		!strings.HasPrefix(urls[0], "go.example.com/s/") || urls[0] == urls[1] {
 		t.Fatalf("data %s", made.Data)
 	}
 	listed := s.call("GET", "/admin/v1/influencers", s.live, "")
@@ -46,10 +47,13 @@ func TestRegisteredInfluencerIsListedAsSpecified(t *testing.T) {
 	blank(list[0]["costs"])
 	got, _ := json.Marshal(list[0])
 	want := fmt.Sprintf(`{"campaigns":[{"id":"inv26","name":"Inverno"}],"category":"moda",`+
-		`"costs":[{"attribution":"cupom","campaignId":"inv26","config":{"comissaoFixa":{"value":2.5},"comissaoVariavel":{"percentage":10.5}},"endDate":"","id":"id","level":"campanha","startDate":"2026-01-01"},`+
-		`{"attribution":"cupom_link","campaignId":"","config":{"porEntrega":{"frequency":"monthly","value":1500}},"endDate":"2026-12-31","id":"id","level":"influenciador","startDate":"2026-01-01"}],`+
+		`"costs":[{"attribution":"cupom","campaignId":"inv26","config":{"comissaoFixa":{"value":2.5},"comissaoVariavel":{"percentage":10.5}},`+
+		`"endDate":"","id":"id","level":"campanha","startDate":"2026-01-01"},`+
+		`{"attribution":"cupom_link","campaignId":"","config":{"porEntrega":{"frequency":"monthly","value":1500}},"endDate":"2026-12-31",`+
+		`"id":"id","level":"influenciador","startDate":"2026-01-01"}],`+
 		`"coupons":[{"campaignId":"inv26","code":"ANA10","endDate":"2026-06-30","id":"id","startDate":"2026-01-01"}],"id":"id",`+
-		`"links":[{"campaignId":"inv26","id":"id","short_url":"%s","url":"https://loja.example.com/a?x=1#top"},{"campaignId":"inv26","id":"id","short_url":"%s","url":"https://loja.example.com/b"}],"name":"Ana Prado"}`, urls[0], urls[1])
+		`"links":[{"campaignId":"inv26","id":"id","short_url":"%s","url":"https://loja.example.com/a?x=1#top"},{"campaignId":"inv26",`+
+		`"id":"id","short_url":"%s","url":"https://loja.example.com/b"}],"name":"Ana Prado"}`, urls[0], urls[1])
 	if string(got) != want {
 		t.Errorf("listed\n%s\nwant\n%s", got, want)
 	}
@@ -93,14 +97,16 @@ func TestConflictOnTheThirdCouponLeavesNothingBehind(t *testing.T) {
 	s := start(t, admin.Config{})
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, anaPrado), 200, "")
 	got := s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Beto Lima","links":[{"url":"https://loja.example.com/"}],
-		"coupons":[{"cupom":"beto1"},{"cupom":"beto2"},{"cupom":" Ana10\u200b","start_date":"2026-06-30"},{"cupom":"BETO1","end_date":"2026-01-01"}],
+		"coupons":[{"cupom":"beto1"},{"cupom":"beto2"},{"cupom":" Ana10\u200b","start_date":"2026-06-30"},
+			{"cupom":"BETO1","end_date":"2026-01-01"}],
 		"costs":[{"fixed_fee":1,"start_date":"2026-01-01"}]}`)
 	s.want(got, 409, "coupon_period_conflict")
 	if len(got.Error.Details) != 2 {
 		t.Fatalf("details %+v", got.Error.Details)
 	}
 	d := got.Error.Details[0]
-	if d.Field != "coupons[2].cupom" || d.Influencer != "Ana Prado" || *d.StartDate != "2026-01-01" || *d.EndDate != "2026-06-30" || !strings.Contains(d.Message, "Ana Prado") {
+	if d.Field != "coupons[2].cupom" || d.Influencer != "Ana Prado" || *d.StartDate != "2026-01-01" || *d.EndDate != "2026-06-30" ||
+		!strings.Contains(d.Message, "Ana Prado") {
 		t.Errorf("detail %+v", d)
 	}
 	if own := got.Error.Details[1]; own.Field != "coupons[3].cupom" || own.Influencer != "Beto Lima" || *own.EndDate != "" {
@@ -184,7 +190,8 @@ func TestChangedSettingsAreInTheDirectoryWithTheirKeyCheck(t *testing.T) {
 	s := start(t, admin.Config{})
 	id := s.store.Live.CompanyID
 	_, _, err := s.db.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: id, Actor: "cli", Change: func(s *commerce.Settings) {
-		s.Origins, s.ConsentPolicy, s.Limits = []string{"https://loja.example.com"}, commerce.ConsentRequired, wire.Limits{EventsPerSecond: 50, Burst: 600}
+		s.Origins, s.ConsentPolicy, s.Limits = []string{"https://loja.example.com"}, commerce.ConsentRequired,
+			wire.Limits{EventsPerSecond: 50, Burst: 600}
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +211,8 @@ func TestChangedSettingsAreInTheDirectoryWithTheirKeyCheck(t *testing.T) {
 		company = c
 		return len(c.Origins) > 0
 	})
-	if company.ConsentPolicy != wire.ConsentRequired || company.Limits != (wire.Limits{EventsPerSecond: 50, Burst: 600}) || company.Origins[0] != "https://loja.example.com" {
+	if company.ConsentPolicy != wire.ConsentRequired || company.Limits != (wire.Limits{EventsPerSecond: 50, Burst: 600}) ||
+		company.Origins[0] != "https://loja.example.com" {
 		t.Errorf("%+v", company)
 	}
 }
@@ -241,7 +249,8 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 	if company.KeyCheck != s.hasher.Check(s.store.Live.CompanyID) || company.Environment != "live" || company.Country != "BR" {
 		t.Errorf("company %+v", company)
 	}
-	if link.CompanyID != s.store.Live.CompanyID || link.URL != "https://loja.example.com/a?x=1#top" || link.Influencer != "Ana Prado" || link.Campaign != "Inverno" || link.CampaignID != "inv26" {
+	if link.CompanyID != s.store.Live.CompanyID || link.URL != "https://loja.example.com/a?x=1#top" || link.Influencer != "Ana Prado" ||
+		link.Campaign != "Inverno" || link.CampaignID != "inv26" {
 		t.Errorf("link %+v", link)
 	}
 	var kinds []string
@@ -254,13 +263,15 @@ func TestOutboxTellsTheDirectoryAndTheProcessor(t *testing.T) {
 		if err := json.Unmarshal(c.Body, &rule); err != nil {
 			t.Error(err)
 		}
-		if string(r.Key) != s.store.Live.CompanyID || c.Kind != wire.KindRule || c.Rev != link.Rev || !strings.HasPrefix(c.Actor, "key/key_") || rule.InfluencerID != link.InfluencerID {
+		if string(r.Key) != s.store.Live.CompanyID || c.Kind != wire.KindRule || c.Rev != link.Rev || !strings.HasPrefix(c.Actor, "key/key_") ||
+			rule.InfluencerID != link.InfluencerID {
 			t.Errorf("record %s %s", r.Key, r.Value)
 		}
 		kinds = append(kinds, fmt.Sprint(rule.Type, " ", rule.Change, " ", rule.Code))
 		return len(kinds) == 7
 	})
-	if got := strings.Join(kinds, ","); got != "influencer created ,campaign created ,link created ,link created ,coupon created ANA10,cost created ,cost created " {
+	if got := strings.Join(kinds,
+		","); got != "influencer created ,campaign created ,link created ,link created ,coupon created ANA10,cost created ,cost created " {
 		t.Errorf("rules: %s", got)
 	}
 }

@@ -27,7 +27,8 @@ func TestOrdersAreTakenAsPlatformsAndLanguagesSendThem(t *testing.T) {
 		id := fmt.Sprint(what, " ", sent)
 		sent++
 		body := map[string]json.RawMessage{}
-		for _, part := range []string{`{"orderId":"` + id + `","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`, "{" + fields + "}"} {
+		for _, part := range []string{`{"orderId":"` + id +
+			`","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`, "{" + fields + "}"} {
 			if err := json.Unmarshal([]byte(part), &body); err != nil {
 				t.Fatal(err)
 			}
@@ -69,21 +70,30 @@ func TestOrdersAreTakenAsPlatformsAndLanguagesSendThem(t *testing.T) {
 	f("Shopify", `"createdAt":"2026-11-23T10:00:00-03:00"`, "", created("2026-11-23T13:00:00Z"))
 	f("JavaScript", `"createdAt":"2026-11-23T10:00:00.123Z"`, "", created("2026-11-23T10:00:00.123Z"))
 	f("the Python client of our own document", `"createdAt":"2026-11-23T10:00:00.359780+00:00"`, "", created("2026-11-23T10:00:00.35978Z"))
-	f("Nuvemshop", `"createdAt":"2026-11-23T10:00:00+0000","totalPrice":"199.90"`, "", func(o wire.Order) bool { return o.TotalMinor == 19990 })
-	f("VTEX", `"createdAt":"2026-11-23T10:00:00.0000000+00:00","origin":"Marketplace","countryCode":"BRA"`, "origin invalid_type", func(o wire.Order) bool {
-		return o.CountryCode == wire.Some("BR") && !o.Source.Present
+	f("Nuvemshop", `"createdAt":"2026-11-23T10:00:00+0000","totalPrice":"199.90"`, "", func(o wire.Order) bool {
+		return o.TotalMinor == 19990
 	})
-	f("a number as an id", `"orderId":820982911946154509,"items":[{"variantId":9007199254740993,"quantity":"1","price":"19.90"}],"customer":{"customerId":42}`, "", func(o wire.Order) bool {
-		return o.OrderID == "820982911946154509" && o.Items.Value[0].VariantID == "9007199254740993" && o.Items.Value[0].Quantity == 1 && o.CustomerKey.Valid
-	})
+	f("VTEX", `"createdAt":"2026-11-23T10:00:00.0000000+00:00","origin":"Marketplace","countryCode":"BRA"`, "origin invalid_type",
+		func(o wire.Order) bool {
+			return o.CountryCode == wire.Some("BR") && !o.Source.Present
+		})
+	f("a number as an id",
+		`"orderId":820982911946154509,"items":[{"variantId":9007199254740993,"quantity":"1","price":"19.90"}],"customer":{"customerId":42}`, "",
+		func(o wire.Order) bool {
+			return o.OrderID == "820982911946154509" && o.Items.Value[0].VariantID == "9007199254740993" &&
+				o.Items.Value[0].Quantity == 1 && o.CustomerKey.Valid
+		})
 	f("Australia", `"provinceCode":"NSW","countryCode":"au"`, "provinceCode invalid_format", func(o wire.Order) bool {
 		return o.CountryCode == wire.Some("AU") && !o.ProvinceCode.Present
 	})
 	f("a point of sale", `"browserIp":"","currency":"brl"`, "", func(o wire.Order) bool { return o.Currency == "BRL" && !o.NetKey.Present })
-	f("what decides money is left as it was", `"browserIp":"unknown","userId":{},"cartToken":[],"discountCode":1.5,"utmSource":false,"source":"web","deliveredAt":"soon"`,
-		"deliveredAt invalid_timestamp; discountCode invalid_type; utmSource invalid_type; userId invalid_type; source invalid_type; browserIp invalid_format; cartToken invalid_type",
+	f("what decides money is left as it was",
+		`"browserIp":"unknown","userId":{},"cartToken":[],"discountCode":1.5,"utmSource":false,"source":"web","deliveredAt":"soon"`,
+		"deliveredAt invalid_timestamp; discountCode invalid_type; utmSource invalid_type; userId invalid_type; source invalid_type; "+
+			"browserIp invalid_format; cartToken invalid_type",
 		func(o wire.Order) bool {
-			return !o.NetKey.Present && !o.VisitorID.Present && !o.CartKey.Present && !o.CartNoKey.Present && !o.DiscountCode.Present && !o.UTMSource.Present &&
+			return !o.NetKey.Present && !o.VisitorID.Present && !o.CartKey.Present && !o.CartNoKey.Present && !o.DiscountCode.Present &&
+				!o.UTMSource.Present &&
 				!o.Source.Present && !o.DeliveredAt.Present
 		})
 
@@ -104,7 +114,8 @@ func TestARefusalSaysTheRightSpelling(t *testing.T) {
 	s := start(t, admin.Config{})
 	f := func(field, value, code, hint string) {
 		t.Helper()
-		body := strings.Replace(`{"orderId":"1","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`, "{", `{"x`+field+`":`+value+`,`, 1)
+		body := strings.Replace(`{"orderId":"1","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"currency":"BRL"}`, "{",
+			`{"x`+field+`":`+value+`,`, 1)
 		body = strings.Replace(strings.Replace(body, `"`+field+`":`, `"_`+field+`":`, 1), `"x`+field+`":`, `"`+field+`":`, 1)
 		got := s.call("POST", "/admin/v1/order", s.live, body)
 		s.want(got, 400, "validation_error")
@@ -112,7 +123,8 @@ func TestARefusalSaysTheRightSpelling(t *testing.T) {
 			t.Errorf("%s: %+v", value, got.Error.Details)
 		}
 	}
-	f("createdAt", `"2026-11-23T10:00:00"`, "invalid_timestamp", "no time zone: end it with Z for UTC, or with an offset, such as 2026-03-15T12:00:00-03:00")
+	f("createdAt", `"2026-11-23T10:00:00"`, "invalid_timestamp",
+		"no time zone: end it with Z for UTC, or with an offset, such as 2026-03-15T12:00:00-03:00")
 	f("totalPrice", `59.97000000000001`, "too_many_digits", "round it before you send it, to an amount such as 199.90")
 	f("totalPrice", `"1.500"`, "invalid_format", `write "1500.00" or "1.50"`)
 	f("totalPrice", `"199,90"`, "invalid_format", `such as "1234.50"`)
@@ -130,7 +142,8 @@ func TestStrictHandlingRefusesWhatWouldBeWarnedOf(t *testing.T) {
 	got := s.call("POST", "/admin/v1/order", s.live, doubtful, "Prefer", "respond-async, handling=strict")
 	s.want(got, 400, "validation_error")
 	if len(got.Error.Details) != 2 || got.Error.Details[0].Field != "provinceCode" || got.Error.Details[1].Field != "discount_code" ||
-		!strings.Contains(got.Error.Details[1].Message, "did you mean discountCode?") || got.Header.Get("Preference-Applied") != "handling=strict" {
+		!strings.Contains(got.Error.Details[1].Message, "did you mean discountCode?") ||
+		got.Header.Get("Preference-Applied") != "handling=strict" {
 		t.Errorf("%+v %s", got.Error, got.Header.Get("Preference-Applied"))
 	}
 	got = s.call("POST", "/admin/v1/order", s.live, order1001, "Prefer", "handling=strict")
@@ -167,10 +180,12 @@ func TestAReplayHasTheSameWarnings(t *testing.T) {
 		first := s.call("POST", "/admin/v1"+path, s.live, body, "Idempotency-Key", path)
 		again := s.call("POST", "/admin/v1"+path, s.live, body, "Idempotency-Key", path)
 		s.want(again, 200, "")
-		if again.Header.Get("Idempotent-Replayed") != "true" || len(first.Warnings) != 2 || fmt.Sprint(again.Warnings) != fmt.Sprint(first.Warnings) || string(again.Data) != string(first.Data) {
+		if again.Header.Get("Idempotent-Replayed") != "true" || len(first.Warnings) != 2 ||
+			fmt.Sprint(again.Warnings) != fmt.Sprint(first.Warnings) || string(again.Data) != string(first.Data) {
 			t.Errorf("%s: %+v, then %+v", path, first, again)
 		}
-		s.want(s.call("POST", "/admin/v1"+path, s.live, body, "Idempotency-Key", path, "Prefer", "handling=strict"), 422, "idempotency_key_mismatch")
+		s.want(s.call("POST", "/admin/v1"+path, s.live, body, "Idempotency-Key", path, "Prefer", "handling=strict"), 422,
+			"idempotency_key_mismatch")
 	}
 }
 
@@ -183,7 +198,8 @@ func TestEveryWriteTellsUnknownFields(t *testing.T) {
 		unknown := strings.Replace(body, "{", `{"surprise":1,`, 1)
 		got := s.call(method, "/admin/v1"+path, s.live, unknown, "Prefer", "handling=strict")
 		s.want(got, 400, "validation_error")
-		if len(got.Error.Details) != 1 || got.Error.Details[0].Code != "unknown_field" || got.Header.Get("Preference-Applied") != "handling=strict" {
+		if len(got.Error.Details) != 1 || got.Error.Details[0].Code != "unknown_field" ||
+			got.Header.Get("Preference-Applied") != "handling=strict" {
 			t.Errorf("%s %s: %+v", method, path, got.Error)
 		}
 		if got := s.call(method, "/admin/v1"+path, s.live, body, "Prefer", "handling=strict"); got.Status != 200 || got.Warnings != nil {
@@ -222,7 +238,8 @@ func TestEveryOperationWithABodyRefusesUnknownFieldsWhereAsked(t *testing.T) {
 			target := strings.NewReplacer("{orderId}", "1", "{id}", "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2").Replace(path)
 			got := s.call(method, "/admin/v1"+target, key, `{"surprise":1}`, "Prefer", "handling=strict")
 			s.want(got, 400, "validation_error")
-			if !strings.Contains(fmt.Sprint(got.Error.Details), "{surprise unknown_field ") || got.Header.Get("Preference-Applied") != "handling=strict" {
+			if !strings.Contains(fmt.Sprint(got.Error.Details), "{surprise unknown_field ") ||
+				got.Header.Get("Preference-Applied") != "handling=strict" {
 				t.Errorf("%s %s: %+v %s", method, path, got.Error.Details, got.Header.Get("Preference-Applied"))
 			}
 			if operation.Parameters.GetByInAndName("header", "Prefer") == nil {

@@ -22,7 +22,8 @@ func testServer(t *testing.T, log *bytes.Buffer) *Server {
 	s.config.defaults()
 	s.deps.Secret = func(context.Context) error { return nil }
 	s.log, s.metrics, s.mux = slog.New(slog.NewJSONHandler(log, nil)), metrics, http.NewServeMux()
-	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics, leaving: s.config.Leaving}
+	s.observer = &observer{log: s.log, now: s.now, random: strings.NewReader(strings.Repeat("r", 1000)), metrics: metrics,
+		leaving: s.config.Leaving}
 	s.mount(s.mux)
 	return s
 }
@@ -71,7 +72,8 @@ func TestPagesHaveEveryPathThatIsNotTheAPIs(t *testing.T) {
 	for _, path := range []string{"/", "/dashboard/", "/dashboard/login?next=//x", "/nowhere", "/admin", "/admin/v10", "/sandbox/"} {
 		f(path, true)
 	}
-	for _, path := range []string{"/admin/v1", "/admin/v1/", "/admin/v1/nowhere", "/sandbox/admin/v1/nowhere", "/healthz", "/readyz", "/metrics",
+	for _, path := range []string{"/admin/v1", "/admin/v1/", "/admin/v1/nowhere", "/sandbox/admin/v1/nowhere", "/healthz",
+		"/readyz", "/metrics",
 		"//dashboard/", "/dashboard/../admin/v1/order"} {
 		f(path, false)
 	}
@@ -90,7 +92,8 @@ func TestAccessLogTellsRouteStatusAndTimeAndNoSecret(t *testing.T) {
 	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
 		t.Fatalf("%s: %v", &log, err)
 	}
-	if line["request_id"] != "mine" || line["route"] != "/admin/v1/order" || line["status"] != 401.0 || line["method"] != "POST" || line["duration_ms"] == nil {
+	if line["request_id"] != "mine" || line["route"] != "/admin/v1/order" || line["status"] != 401.0 || line["method"] != "POST" ||
+		line["duration_ms"] == nil {
 		t.Errorf("%s", &log)
 	}
 	for _, secret := range []string{"trb_live", "ana@"} {

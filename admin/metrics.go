@@ -42,9 +42,11 @@ func newMetrics(registry *prometheus.Registry) (*metrics, error) {
 		relaying: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "tributary_admin_outbox_relaying", Help: "1 where this process publishes the outbox."}),
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tributary_admin_connections_refused_total", Help: "Connections closed at once: all together, or their address or network, had too many."}),
+			Name: "tributary_admin_connections_refused_total",
+			Help: "Connections closed at once: all together, or their address or network, had too many."}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.outboxAge, m.relaying, m.refusedConnections} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.published, m.outboxWaiting, m.outboxAge, m.relaying,
+		m.refusedConnections} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

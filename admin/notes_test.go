@@ -31,9 +31,11 @@ func TestUnknownFieldsAreWarnedOf(t *testing.T) {
 	f("note unknown_field", `note=1`)
 	f("line_items unknown_field", `line_items=[{"sku":"a"}]`)
 	f("total_discounts unknown_field totalDiscounts?", `total_discounts=1`)
-	f("subscription.recurring unknown_field isRecurring?; customer.mail unknown_field email?", `customer={"mail":"a"}`, `subscription={"recurring":true}`)
+	f("subscription.recurring unknown_field isRecurring?; customer.mail unknown_field email?", `customer={"mail":"a"}`,
+		`subscription={"recurring":true}`)
 	// Of a list the first.
-	f("items[1].color unknown_field; items[2].sku unknown_field", `items=[{"item_id":"a"},{"item_id":"b","color":"blue"},{"color":"red","sku":"s"}]`)
+	f("items[1].color unknown_field; items[2].sku unknown_field",
+		`items=[{"item_id":"a"},{"item_id":"b","color":"blue"},{"color":"red","sku":"s"}]`)
 	// What is wrong comes before what is unknown.
 	f("provinceCode invalid_format; address1 unknown_field; address2 unknown_field", `address1=1`, `address2=2`, `provinceCode="NSW"`)
 	// A name may name a person.
@@ -46,8 +48,10 @@ func TestUnknownFieldsAreWarnedOf(t *testing.T) {
 
 func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
 	t.Parallel()
-	edits := []string{`provinceCode="secret"`, `countryCode="secret"`, `customer={"email":["secret"],"createdAt":"secret"}`, `browserIp="secret"`, `number="secret"`,
-		`items=[` + strings.TrimSuffix(strings.Repeat(`{"createdAt":"secret","color":"secret"},`, 500), ",") + `]`, `deliveredAt="secret"`, `origin="secret"`}
+	edits := []string{`provinceCode="secret"`, `countryCode="secret"`, `customer={"email":["secret"],"createdAt":"secret"}`,
+		`browserIp="secret"`, `number="secret"`,
+		`items=[` + strings.TrimSuffix(strings.Repeat(`{"createdAt":"secret","color":"secret"},`, 500), ",") + `]`,
+		`deliveredAt="secret"`, `origin="secret"`}
 	for n := range 1000 {
 		edits = append(edits, fmt.Sprintf(`unknown%d="secret"`, n))
 	}
@@ -62,9 +66,11 @@ func TestWarningsAreBoundedAndEchoNothing(t *testing.T) {
 	if strings.Contains(string(written), "secret") {
 		t.Errorf("a value is echoed: %s", written)
 	}
-	if got := all(o); !strings.HasPrefix(got, "| deliveredAt invalid_timestamp; number invalid_format; origin invalid_type; items[0].createdAt invalid_timestamp; "+
-		"browserIp invalid_format; customer.email invalid_type; customer.createdAt invalid_timestamp; provinceCode invalid_format; countryCode invalid_format; "+
-		"unknown0 unknown_field") {
+	if got := all(o); !strings.HasPrefix(got,
+		"| deliveredAt invalid_timestamp; number invalid_format; origin invalid_type; items[0].createdAt invalid_timestamp; "+
+			"browserIp invalid_format; customer.email invalid_type; customer.createdAt invalid_timestamp; provinceCode invalid_format; "+
+			"countryCode invalid_format; "+
+			"unknown0 unknown_field") {
 		t.Error(got)
 	}
 }
@@ -106,7 +112,8 @@ func TestFewUnknownNamesAreCompared(t *testing.T) {
 		readOrder(o)
 		compared := o.warnUnknown()
 		if compared > maxCompared || len(o.notes.warnings) != wantWarned || len(o.bad.List) != wantRefused {
-			t.Errorf("%d names are compared; %d warnings, %d refused, want %d and %d", compared, len(o.notes.warnings), len(o.bad.List), wantWarned, wantRefused)
+			t.Errorf("%d names are compared; %d warnings, %d refused, want %d and %d", compared, len(o.notes.warnings), len(o.bad.List),
+				wantWarned, wantRefused)
 		}
 	}
 	f(false, 2, 0, func(int) string { return `"quantiti":1,"itemid_":2` })
@@ -116,14 +123,16 @@ func TestFewUnknownNamesAreCompared(t *testing.T) {
 
 func TestStrictRefusesWhatWouldBeWarnedOf(t *testing.T) {
 	t.Parallel()
-	o := parse(t, edited(baseOrder, `number="x"`, `discount_code="x"`, `customer={"email":1}`, `items=[{"color":1},{"color":2}]`, `provinceCode="NSW"`))
+	o := parse(t, edited(baseOrder, `number="x"`, `discount_code="x"`, `customer={"email":1}`, `items=[{"color":1},{"color":2}]`,
+		`provinceCode="NSW"`))
 	o.notes.strict = true
 	order, person := readOrder(o)
 	o.check(commerce.CheckOrder(&order, &person, testNow))
 	if err := o.broken(); err == nil || len(o.notes.warnings) > 0 {
 		t.Errorf("%v, %v", err, o.notes.warnings)
 	}
-	if got, want := found(o.bad), "number invalid_format; customer.email invalid_type; provinceCode invalid_format; discount_code unknown_field; "+
+	if got, want := found(o.bad), "number invalid_format; customer.email invalid_type; provinceCode invalid_format; discount_code "+
+		"unknown_field; "+
 		"items[0].color unknown_field; items[1].color unknown_field"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}

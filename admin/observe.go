@@ -52,7 +52,8 @@ func requestOf(r *http.Request) *requestInfo {
 
 // serve serves a request with a handler. broken answers where the handler
 // panicked before it answered.
-func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Handler, broken func(http.ResponseWriter, *http.Request, *problem)) {
+func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Handler,
+	broken func(http.ResponseWriter, *http.Request, *problem)) {
 	start := o.now()
 	info := &requestInfo{id: o.requestID(r.Header.Get("X-Request-Id")), route: "unknown"}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
@@ -66,7 +67,8 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
 			}
-			o.log.ErrorContext(r.Context(), "panic", "request_id", info.id, "route", info.route, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			o.log.ErrorContext(r.Context(), "panic", "request_id", info.id, "route", info.route, "cause", fmt.Sprint(cause), "stack",
+				string(debug.Stack()))
 			if out.status == 0 {
 				broken(out, r, &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal})
 			}

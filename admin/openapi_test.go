@@ -109,7 +109,8 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 	if err != nil {
 		return err
 	}
-	if request.Method == http.MethodOptions && response.StatusCode == http.StatusNoContent || !strings.HasSuffix(basePath(request.URL.Path), "/admin/v1") {
+	if request.Method == http.MethodOptions && response.StatusCode == http.StatusNoContent ||
+		!strings.HasSuffix(basePath(request.URL.Path), "/admin/v1") {
 		return nil // OPTIONS has no body and Allow only; health and metrics are no part of the API
 	}
 	route := find(doc, request)
@@ -118,7 +119,9 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 		return fmt.Errorf("the status is not documented for %s", route.Operation.OperationID)
 	}
 	for name := range response.Header {
-		if documented.Value.Headers[name] == nil && !slices.ContainsFunc(keys(documented.Value.Headers), func(known string) bool { return http.CanonicalHeaderKey(known) == name }) && !slices.Contains(transport, name) {
+		if documented.Value.Headers[name] == nil && !slices.ContainsFunc(keys(documented.Value.Headers), func(known string) bool {
+			return http.CanonicalHeaderKey(known) == name
+		}) && !slices.Contains(transport, name) {
 			return fmt.Errorf("the header %s is not documented", name)
 		}
 	}
@@ -262,7 +265,8 @@ func TestDocumentIsServedToAnyoneUnderBothBasePaths(t *testing.T) {
 		f("HEAD", base+"/openapi.json", 200, "application/json")
 		f("POST", base+"/openapi.json", 405, "application/json")
 		page := f("GET", base+"/docs", 200, "text/html")
-		if policy := page.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "http") {
+		if policy := page.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+			strings.Contains(policy, "http") {
 			t.Errorf("Content-Security-Policy %q", policy)
 		}
 		f("GET", base+"/docs/swagger-ui-bundle.js", 200, "text/javascript")

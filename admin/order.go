@@ -49,7 +49,8 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 // wrote, with acks=all. After an error the caller may retry: if the record was
 // written all the same, both are the same version of the same thing.
 func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
-	record := wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(), Actor: c.actor, Body: body}
+	record := wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(),
+		Actor: c.actor, Body: body}
 	value, err := record.AppendJSON(make([]byte, 0, len(body)+recordBytes))
 	if err != nil {
 		return err

@@ -17,7 +17,8 @@ import (
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
-const order1001 = `{"orderId":"1001","number":1001,"orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,"shippingPrice":10,
+const order1001 = `{"orderId":"1001","number":1001,"orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":100.50,
+  "shippingPrice":10,
 	"currency":"BRL","discountCode":"ANA10","cartToken":"cart-123","utmContent":"ana@example.com",
 	"customer":{"customerId":"cust-77","name":"Ana Souza","email":" Ana@Example.com","phone":"(11) 98888-7777"},
 	"items":[{"item_id":"v1","quantity":2,"price":45.25}]}`
@@ -42,11 +43,13 @@ func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 		if err := json.Unmarshal(c.Body, &order); err != nil {
 			t.Errorf("body %s: %v", c.Body, err)
 		}
-		if string(r.Key) != s.store.Live.CompanyID || c.CompanyID != s.store.Live.CompanyID || c.ID != "1001" || time.Since(c.AcceptedAt) > time.Minute {
+		if string(r.Key) != s.store.Live.CompanyID || c.CompanyID != s.store.Live.CompanyID || c.ID != "1001" ||
+			time.Since(c.AcceptedAt) > time.Minute {
 			t.Errorf("record %s %s", r.Key, r.Value)
 		}
 		if order.EmailKey.Value != keys.Email("ana@example.com") || order.PhoneKey.Value != keys.Phone("+5511988887777") ||
-			order.CustomerKey.Value != keys.Customer("cust-77") || order.CartNoKey.Value != keys.Cart("cart-123") || order.CartKey != wire.Null[string]() {
+			order.CustomerKey.Value != keys.Customer("cust-77") || order.CartNoKey.Value != keys.Cart("cart-123") ||
+			order.CartKey != wire.Null[string]() {
 			t.Errorf("keys %s", c.Body)
 		}
 		if order.VisitorID != wire.Some(visitor) || order.UserIDMAC != wire.MACValid {
@@ -71,7 +74,8 @@ func TestAcceptedOrderIsOnKafkaWithKeysAndPersonalDataApart(t *testing.T) {
 func TestAcceptedProductIsOnKafka(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	s.want(s.call("POST", "/sandbox/admin/v1/product", s.test, `{"productId":"p1","productName":"Camiseta","status":1,"updatedAt":"2026-03-09T11:00:00Z",
+	s.want(s.call("POST", "/sandbox/admin/v1/product", s.test,
+		`{"productId":"p1","productName":"Camiseta","status":1,"updatedAt":"2026-03-09T11:00:00Z",
 		"variants":[{"variantId":"v1","title":"M","sku":"CAM-M","price":45.2525,"currency":"BRL"}]}`), 200, "")
 	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
@@ -85,7 +89,8 @@ func TestAcceptedProductIsOnKafka(t *testing.T) {
 		if err := json.Unmarshal(c.Body, &product); err != nil {
 			t.Error(err)
 		}
-		if c.CompanyID != s.store.Sandbox.CompanyID || product.ProductID != "p1" || *product.Status != 1 || product.Variants[0].Price != "45.2525" {
+		if c.CompanyID != s.store.Sandbox.CompanyID || product.ProductID != "p1" || *product.Status != 1 ||
+			product.Variants[0].Price != "45.2525" {
 			t.Errorf("%s", r.Value)
 		}
 		return true
@@ -130,7 +135,8 @@ func TestBrokerOutageIs503AndHealsByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.EnsureTopics(t.Context(), kafka.TopicPlan{Partitions: 8, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+	if err := client.EnsureTopics(t.Context(),
+		kafka.TopicPlan{Partitions: 8, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 		t.Fatal(err)
 	}
 	s := startOn(t, admin.Config{DependencyTimeout: 5 * time.Second}, dsn, addr)
@@ -142,7 +148,8 @@ func TestBrokerOutageIs503AndHealsByItself(t *testing.T) {
 		group.Go(func() {
 			begun := time.Now()
 			got := s.call("POST", "/admin/v1/order", s.live, order1001)
-			if took := time.Since(begun); got.Status != 503 || got.Error.Code != "unavailable" || got.Header.Get("Retry-After") == "" || took > 50*time.Second {
+			if took := time.Since(begun); got.Status != 503 || got.Error.Code != "unavailable" || got.Header.Get("Retry-After") == "" ||
+				took > 50*time.Second {
 				t.Errorf("%d after %s, %+v", got.Status, took, got.Error)
 			}
 		})

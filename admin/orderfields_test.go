@@ -55,13 +55,16 @@ func TestOrderRulesOfOurOwnFields(t *testing.T) {
 	f("", `test=true`)
 	f("", `test=null`)
 	f("test invalid_type", `test=1`)
-	f("", `refunds=[{"amount":1},{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"damaged","items":[{"item_id":"a"},{"item_id":"b","quantity":2}]}]`)
+	f("", `refunds=[{"amount":1},{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"damaged","items":[{"item_id":"a"},`+
+		`{"item_id":"b","quantity":2}]}]`)
 	f("refunds[0].amount required", `refunds=[{}]`)
 	f("refunds[0].amount out_of_range", `refunds=[{"amount":-1}]`)
-	f("", `refunds=[{"id":929361462,"amount":"2.00","createdAt":"2026-03-09T08:00:00-03:00","reason":"","items":[{"item_id":487817672276298554,"quantity":"0.5"}]}]`)
+	f("", `refunds=[{"id":929361462,"amount":"2.00","createdAt":"2026-03-09T08:00:00-03:00","reason":"",`+
+		`"items":[{"item_id":487817672276298554,"quantity":"0.5"}]}]`)
 	f("", `refunds=[{"id":"","amount":1,"createdAt":"","items":""}]`)
 	f("| refunds[0].reason too_long", `refunds=[{"amount":1,"reason":"`+strings.Repeat("x", 513)+`"}]`)
-	f("| refunds[0].createdAt invalid_timestamp; refunds[0].reason invalid_type; refunds[0].items invalid_type", `refunds=[{"amount":1,"createdAt":"2026-03-09","reason":[],"items":[1]}]`)
+	f("| refunds[0].createdAt invalid_timestamp; refunds[0].reason invalid_type; refunds[0].items invalid_type",
+		`refunds=[{"amount":1,"createdAt":"2026-03-09","reason":[],"items":[1]}]`)
 	f("| refunds[0].items[0].quantity out_of_range", `refunds=[{"amount":1,"items":[{"quantity":-1}]}]`)
 	f("| refunds invalid_type", `refunds={}`)
 	f("| refunds[0].items too_many", `refunds=[{"amount":1,"items":`+list(`{}`, 101)+`}]`)
@@ -77,7 +80,8 @@ func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
 			t.Errorf("%v: %s, want %s", edits, raw, want)
 		}
 	}
-	f(`"discountCodes":[{"code":"ANA10"},{"code":"B","amountMinor":150},{"code":"C","amountMinor":null}]`, `discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
+	f(`"discountCodes":[{"code":"ANA10"},{"code":"B","amountMinor":150},{"code":"C","amountMinor":null}]`,
+		`discountCodes=[{"code":"ANA10"},{"code":"B","amount":1.5},{"code":"C","amount":null}]`)
 	f(`"discountCodes":[{"code":"ANA10"},{"code":"2026"},{"code":"B"}]`, `discountCodes=["ANA10",2026,{"code":"B"}]`)
 	f(`"discountCodes":[{"code":"ANA10","amountMinor":150}]`, `discountCodes={"code":"ANA10","amount":1.5}`)
 	f(`"discountCodes":[{"code":"ANA10"}]`, `discountCodes="ANA10"`)
@@ -92,14 +96,16 @@ func TestOurOwnFieldsAreKeptAsTheyWereSent(t *testing.T) {
 	f(`"shippingMinor":2000`, `totalPrice=0`, `shippingPrice=20`, `taxPrice=26.80`)
 	f(`"shippingMinor":2000,"taxMinor":2000`, `totalPrice=40`, `shippingPrice=20`, `taxPrice=20`)
 	f(`"taxMinor":1900,"test":false`, `taxPrice=19`, `test=false`)
-	f(`"refunds":[{"id":"r","amountMinor":200,"createdAt":"2026-03-09T11:00:00Z","reason":"of (email)","items":[{"itemId":"a","quantity":1}]}]`,
+	f(`"refunds":[{"id":"r","amountMinor":200,"createdAt":"2026-03-09T11:00:00Z","reason":"of (email)","items":[{"itemId":"a",`+
+		`"quantity":1}]}]`,
 		`refunds=[{"id":"r","amount":2,"createdAt":"2026-03-09T11:00:00Z","reason":"of maria@example.com","items":[{"item_id":"a"}]}]`)
 }
 
 // docs/api.md, "Read orders and products back".
 func TestOurOwnFieldsAreReadBack(t *testing.T) {
 	t.Parallel()
-	order, bad := readTestOrder(t, `discountCode="x"`, `discountCodes=[{"code":"=ANA10","amount":1.5},{"code":"B"}]`, `taxPrice=19`, `test=true`, `refunds=[{"amount":2,"items":[{"item_id":"a"}]}]`)
+	order, bad := readTestOrder(t, `discountCode="x"`, `discountCodes=[{"code":"=ANA10","amount":1.5},{"code":"B"}]`, `taxPrice=19`,
+		`test=true`, `refunds=[{"amount":2,"items":[{"item_id":"a"}]}]`)
 	if bad.Any() {
 		t.Fatal(found(bad))
 	}
@@ -115,12 +121,14 @@ func TestOurOwnFieldsAreReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"discountCode":"=ANA10,B"`, `"discountCodes":[{"code":"=ANA10","amount":1.5},{"code":"B","amount":null}]`, `"taxPrice":19,"test":true,"refunds":[{"amount":2,"items":[{"item_id":"a","quantity":1}]}]`} {
+	for _, want := range []string{`"discountCode":"=ANA10,B"`, `"discountCodes":[{"code":"=ANA10","amount":1.5},{"code":"B","amount":null}]`,
+		`"taxPrice":19,"test":true,"refunds":[{"amount":2,"items":[{"item_id":"a","quantity":1}]}]`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s has no %s", text, want)
 		}
 	}
-	if csv := string(ordersCSV([]*orderRecord{record})); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) || !strings.Contains(csv, `,19,true,"'=ANA10 1.5, B"`) {
+	if csv := string(ordersCSV([]*orderRecord{record})); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) ||
+		!strings.Contains(csv, `,19,true,"'=ANA10 1.5, B"`) {
 		t.Error(csv)
 	}
 }
@@ -130,7 +138,8 @@ func TestCodesThatContradictAreWarnedOf(t *testing.T) {
 	f := func(want int, edits ...string) {
 		t.Helper()
 		order, o := readTestBody(t, edits...)
-		if o.bad.Any() || len(o.notes.warnings) != want || want > 0 && (o.notes.warnings[0].Field != "discountCode" || o.notes.warnings[0].Code != commerce.CodeConflict) || !order.DiscountCodes.Present {
+		if o.bad.Any() || len(o.notes.warnings) != want || want > 0 &&
+			(o.notes.warnings[0].Field != "discountCode" || o.notes.warnings[0].Code != commerce.CodeConflict) || !order.DiscountCodes.Present {
 			t.Errorf("%v: %s, %+v, want %d", edits, found(o.bad), o.notes.warnings, want)
 		}
 	}

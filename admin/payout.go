@@ -42,13 +42,15 @@ func (s *Server) listPayouts(_ http.ResponseWriter, r *http.Request, c caller) (
 	lines := make([][]string, len(list))
 	for i, b := range list {
 		sum := commerce.SumOf(b.Currency)
-		records[i] = balanceRecord{b.InfluencerID, b.Influencer, b.Currency, sum(b.ExpectedMinor), sum(b.ReviewMinor), sum(b.HeldMinor), sum(b.PayableMinor), sum(b.PaidMinor)}
+		records[i] = balanceRecord{b.InfluencerID, b.Influencer, b.Currency, sum(b.ExpectedMinor), sum(b.ReviewMinor), sum(b.HeldMinor),
+			sum(b.PayableMinor), sum(b.PaidMinor)}
 		lines[i] = []string{b.InfluencerID, reports.CSVText(b.Influencer), b.Currency}
 		for _, amount := range []commerce.Sum{records[i].Expected, records[i].Review, records[i].Held, records[i].Payable, records[i].Paid} {
 			lines[i] = append(lines[i], amount.String())
 		}
 	}
-	return q.answer(records, paging, []string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, lines), nil
+	return q.answer(records, paging,
+		[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, lines), nil
 }
 
 // entryRecord is one entry of the ledger.
@@ -72,8 +74,9 @@ type entryRecord struct {
 // listLedger is GET /ledger.
 func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseLedgerCursor)
-	filter := commerce.LedgerFilter{InfluencerID: optional(q.object, "influencer_id", given).Value, State: optional(q.object, "state", word).Value,
-		From: optional(q.object, "start_date", day).Value, To: optional(q.object, "end_date", day).Value}
+	filter := commerce.LedgerFilter{InfluencerID: optional(q.object, "influencer_id", given).Value,
+		State: optional(q.object, "state", word).Value,
+		From:  optional(q.object, "start_date", day).Value, To: optional(q.object, "end_date", day).Value}
 	q.bad.AddAll(filter.Check())
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
@@ -89,15 +92,19 @@ func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (a
 	lines := make([][]string, len(list))
 	for i, e := range list {
 		records[i] = entryRecord{
-			EntryID: e.EntryID(), OrderID: e.OrderID, InfluencerID: e.InfluencerID, Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind, Reverses: orNull(e.ReversesID()),
-			Amount: commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency, At: e.At.UTC().Format(timestampFormat),
+			EntryID: e.EntryID(), OrderID: e.OrderID, InfluencerID: e.InfluencerID, Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind,
+			Reverses: orNull(e.ReversesID()),
+			Amount:   commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency, At: e.At.UTC().Format(timestampFormat),
 			PayableOn: e.PayableOn, State: e.State, StatementID: orNull(e.StatementID), Cause: e.Cause,
 		}
-		lines[i] = []string{reports.CSVText(e.EntryID()), reports.CSVText(e.OrderID), e.InfluencerID, reports.CSVText(e.Influencer), e.CostID, e.Kind, reports.CSVText(e.ReversesID()),
+		lines[i] = []string{reports.CSVText(e.EntryID()), reports.CSVText(e.OrderID), e.InfluencerID, reports.CSVText(e.Influencer), e.CostID,
+			e.Kind, reports.CSVText(e.ReversesID()),
 			commerce.FormatMinor(e.AmountMinor, e.Currency), e.Currency, records[i].At, e.PayableOn, e.State, e.StatementID, e.Cause}
 	}
-	return q.answer(records, paging, []string{"entry_id", "orderId", "influencer_id", "influencer", "cost_id", "kind", "reverses", "amount", "currency", "at", "payable_on", "state",
-		"statement_id", "cause"}, lines), nil
+	return q.answer(records, paging,
+		[]string{"entry_id", "orderId", "influencer_id", "influencer", "cost_id", "kind", "reverses", "amount", "currency", "at",
+			"payable_on", "state",
+			"statement_id", "cause"}, lines), nil
 }
 
 // listQuery is the query of a list: its pages, and how it is written.

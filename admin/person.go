@@ -96,7 +96,8 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 // removed, but for the discount code, which a shop may write as it likes; the raw
 // values are in the personal part only. Of doubtful are the values that can be no key: they
 // count as absent.
-func conceal(order *wire.Order, person wire.Personal, keys identity.Keys, signer *identity.Signer) (doubtful commerce.Violations, err error) {
+func conceal(order *wire.Order, person wire.Personal, keys identity.Keys,
+	signer *identity.Signer) (doubtful commerce.Violations, err error) {
 	for _, text := range append(utmValues(order), &order.Name) {
 		text.Value = scrub.Text(text.Value)
 	}
@@ -183,7 +184,8 @@ func userIDMAC(raw string, signer *identity.Signer) wire.UserIDMAC {
 
 // hashed returns the keyed hash of a value. One that can be no key, such as "undefined", counts
 // as absent, and is doubtful, but for zeros: platforms write them for a guest.
-func hashed(doubtful *commerce.Violations, name string, raw *wire.Optional[string], key func(string) string, wrong string) wire.Optional[string] {
+func hashed(doubtful *commerce.Violations, name string, raw *wire.Optional[string], key func(string) string,
+	wrong string) wire.Optional[string] {
 	if !raw.Present {
 		return wire.Optional[string]{}
 	}

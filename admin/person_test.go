@@ -45,7 +45,8 @@ func TestAnOrdersUserIDIsTheVisitorIDOfTheEdge(t *testing.T) {
 	}
 	keys := hasher.Company("c_test", "BR")
 	seen := map[string]string{}
-	for _, raw := range []string{"ana@example.com", "bia@example.com", "5511988887777", "+55 11 98888-7777", "(11) 98888-7777", "0195-visitor", "550050854", "k1:x",
+	for _, raw := range []string{"ana@example.com", "bia@example.com", "5511988887777", "+55 11 98888-7777", "(11) 98888-7777",
+		"0195-visitor", "550050854", "k1:x",
 		"ana%40example.com", "ana＠example.com", "018f3f5e-7b2a-7c3d-8e4f-0123456789ab@example.com"} {
 		order, bad := readTestOrder(t, `userId=`+quoted(t, raw))
 		if bad.Any() {
@@ -106,7 +107,8 @@ func TestAnOrdersUserIDSaysWhetherTheEdgeSignedIt(t *testing.T) {
 	f("one that the former secret signed", wire.Some(signed("before", identity.SignedCookie, id)), id, wire.MACValid)
 	f("another installation's", wire.Some(signed("foreign", identity.SignedCookie, id)), id, wire.MACInvalid)
 	f("a click's signature", wire.Some(signed("now", identity.SignedClick, id)), id, wire.MACInvalid)
-	f("another cookie's mac", wire.Some(id+strings.TrimPrefix(signed("now", identity.SignedCookie, id[:35]+"c"), id[:35]+"c")), id, wire.MACInvalid)
+	f("another cookie's mac",
+		wire.Some(id+strings.TrimPrefix(signed("now", identity.SignedCookie, id[:35]+"c"), id[:35]+"c")), id, wire.MACInvalid)
 	f("trb_id", wire.Some(id), id, wire.MACNone)
 	f("the shop's own id", wire.Some("u-77"), keys.VisitorID("u-77"), wire.MACNone)
 	notID := signed("now", identity.SignedCookie, "u-77")

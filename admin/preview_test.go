@@ -18,11 +18,13 @@ func TestAPreviewIsRefusedAsItsChangeIs(t *testing.T) {
 	ask := func(key, change string) answer {
 		return s.call("POST", "/admin/v1/preview", key, `{"change":`+change+`}`)
 	}
-	const ana = `{"type":"influencer.create","name":"Ana Prado","campaign":"Inverno","campaign_id":"inverno-26","links":[{"url":"https://loja.example.com/"}],"coupons":[{"cupom":"ANA10"}]}`
+	const ana = `{"type":"influencer.create","name":"Ana Prado","campaign":"Inverno","campaign_id":"inverno-26",` +
+		`"links":[{"url":"https://loja.example.com/"}],"coupons":[{"cupom":"ANA10"}]}`
 	got := ask(s.live, ana)
 	s.want(got, 200, "")
 	var found preview.Answer
-	if err := json.Unmarshal(got.Data, &found); err != nil || found.Orders != (preview.Orders{}) || !strings.Contains(string(got.Data), `"moves":[]`) {
+	if err := json.Unmarshal(got.Data, &found); err != nil || found.Orders != (preview.Orders{}) ||
+		!strings.Contains(string(got.Data), `"moves":[]`) {
 		t.Errorf("%s, %v", got.Data, err)
 	}
 	s.want(s.call("GET", "/admin/v1/influencers", s.live, ""), 200, "")
@@ -49,7 +51,9 @@ func TestAPreviewIsRefusedAsItsChangeIs(t *testing.T) {
 	f("a coupon that is not there", s.live, `{"type":"coupon.delete","campaign_id":"inverno-26","cupom":"NO"}`, 404, "not_found", "")
 	f("a cost that is not there", s.live, `{"type":"cost.delete","cost_id":"x"}`, 404, "not_found", "")
 	f("a cost without a rate", s.live, `{"type":"cost.create","name":"Ana Prado","start_date":"2026-11-01"}`, 400, "validation_error", "")
-	f("an order that is not there", s.live, `{"type":"order.evidence","orderId":"1","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","decision":"accept"}`, 404, "not_found", "")
+	f("an order that is not there", s.live,
+		`{"type":"order.evidence","orderId":"1","influencer_id":"01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2","decision":"accept"}`,
+		404, "not_found", "")
 	f("an unknown change", s.live, `{"type":"order.delete"}`, 400, "validation_error", "change.type")
 	f("no type", s.live, `{}`, 400, "validation_error", "change.type")
 	f("no object", s.live, `[]`, 400, "validation_error", "change")
@@ -57,18 +61,22 @@ func TestAPreviewIsRefusedAsItsChangeIs(t *testing.T) {
 	s.want(s.call("POST", "/admin/v1/preview", s.live, `{}`), 400, "validation_error")
 	decides := s.key(s.store.Live.CompanyID, commerce.WriteEvidence)
 	f("without the scope of coupons", decides, coupon, 403, "insufficient_scope", "")
-	f("without the scope of decisions", s.key(s.store.Live.CompanyID, commerce.WriteInfluencers), `{"type":"order.evidence","orderId":"1"}`, 403, "insufficient_scope", "")
+	f("without the scope of decisions", s.key(s.store.Live.CompanyID, commerce.WriteInfluencers), `{"type":"order.evidence","orderId":"1"}`,
+		403, "insufficient_scope", "")
 	f("of the other environment", s.test, `{"type":"influencer.archive","name":"Ana Prado"}`, 401, "unauthorized", "")
 	s.want(ask(s.live, `{"type":"influencer.archive","name":"Ana Prado"}`), 200, "")
 	// What is not known in it is told, or refused where that is asked.
-	const misspelt = `{"change":{"type":"cost.create","name":"Ana Prado","var_fee":1,"start_date":"2026-11-01","is_cupon_cost":true},"chance":1}`
+	const misspelt = `{"change":{"type":"cost.create","name":"Ana Prado","var_fee":1,"start_date":"2026-11-01","is_cupon_cost":true},` +
+		`"chance":1}`
 	got = s.call("POST", "/admin/v1/preview", s.live, misspelt)
 	s.want(got, 200, "")
-	if len(got.Warnings) != 2 || got.Warnings[0].Field != "chance" || got.Warnings[1].Field != "change.is_cupon_cost" || !strings.Contains(got.Warnings[1].Message, "is_coupon_cost?") {
+	if len(got.Warnings) != 2 || got.Warnings[0].Field != "chance" || got.Warnings[1].Field != "change.is_cupon_cost" ||
+		!strings.Contains(got.Warnings[1].Message, "is_coupon_cost?") {
 		t.Errorf("%+v", got.Warnings)
 	}
 	got = s.call("POST", "/admin/v1/preview", s.live, strings.Replace(misspelt, `,"chance":1`, "", 1), "Prefer", "handling=strict")
-	if s.want(got, 400, "validation_error"); got.Error.Details[0].Field != "change.is_cupon_cost" || got.Header.Get("Preference-Applied") != "handling=strict" {
+	if s.want(got, 400, "validation_error"); got.Error.Details[0].Field != "change.is_cupon_cost" ||
+		got.Header.Get("Preference-Applied") != "handling=strict" {
 		t.Errorf("%+v", got.Error)
 	}
 	s.want(ask(s.live, `{"type":"coupon.delete","campaign_id":"inverno-26","cupom":"ana10"}`), 200, "")

@@ -39,7 +39,8 @@ func TestViolationsAreOneProblem(t *testing.T) {
 
 func TestPagesOfAList(t *testing.T) {
 	t.Parallel()
-	after := commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
+	after := commerce.InfluencerCursor{CreatedAt: testNow.Add(1234567 * time.Microsecond),
+		InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}
 	f := func(query string, limit int, want commerce.InfluencerCursor, violated ...string) {
 		t.Helper()
 		values, err := url.ParseQuery(query)

@@ -79,7 +79,8 @@ func recordProduct(body json.RawMessage) (productRecord, error) {
 	if err := json.Unmarshal(body, &p); err != nil {
 		return productRecord{}, fmt.Errorf("stored product: %w", err)
 	}
-	record := productRecord{ProductID: p.ProductID, ProductName: p.Name, Status: p.Status, CreatedAt: orNull(p.CreatedAt), UpdatedAt: orNull(p.UpdatedAt), Variants: []variantRecord{}}
+	record := productRecord{ProductID: p.ProductID, ProductName: p.Name, Status: p.Status, CreatedAt: orNull(p.CreatedAt),
+		UpdatedAt: orNull(p.UpdatedAt), Variants: []variantRecord{}}
 	for _, v := range p.Variants {
 		record.Variants = append(record.Variants, variantRecord{VariantID: v.VariantID, Title: orNull(v.Title), SKU: orNull(v.SKU),
 			Price: decimalOrNull(v.Price), Currency: orNull(v.Currency), CreatedAt: orNull(v.CreatedAt), UpdatedAt: orNull(v.UpdatedAt)})

@@ -221,9 +221,11 @@ func recordOrder(stored *commerce.StoredOrder) (*orderRecord, error) {
 		OrderID: o.OrderID, Number: pointer(o.Number), Name: pointer(o.Name), OrderStatus: o.Status,
 		CreatedAt: o.CreatedAt.UTC().Format(timestampFormat), UpdatedAt: instant(o.UpdatedAt), DeliveredAt: instant(o.DeliveredAt),
 		TotalPrice: facts.Number(o.TotalMinor, o.Currency), TotalDiscounts: amount(o.DiscountsMinor), ShippingPrice: amount(o.ShippingMinor),
-		PaymentMethod: pointer(o.PaymentMethod), Installments: pointer(o.Installments), Currency: o.Currency, DiscountCode: pointer(facts.CodesText(&o)),
+		PaymentMethod: pointer(o.PaymentMethod), Installments: pointer(o.Installments), Currency: o.Currency,
+		DiscountCode: pointer(facts.CodesText(&o)),
 		ProvinceCode: pointer(o.ProvinceCode), CountryCode: pointer(o.CountryCode),
-		UTMSource: pointer(o.UTMSource), UTMMedium: pointer(o.UTMMedium), UTMCampaign: pointer(o.UTMCampaign), UTMContent: pointer(o.UTMContent), UTMTerm: pointer(o.UTMTerm),
+		UTMSource: pointer(o.UTMSource), UTMMedium: pointer(o.UTMMedium), UTMCampaign: pointer(o.UTMCampaign), UTMContent: pointer(o.UTMContent),
+		UTMTerm:      pointer(o.UTMTerm),
 		IsFirstOrder: stored.IsFirstOrder, Source: o.Source.Or(commerce.SourceWeb),
 		Items: []itemRecord{}, Payout: recordPayout(stored.Payout, o.Currency), ProcessedAt: stored.ProcessedAt.UTC().Format(timestampFormat),
 		DiscountCodes: recordCodes(&o), Test: o.Test.Or(false), Refunds: facts.ShowRefunds(&o),
@@ -238,7 +240,8 @@ func recordOrder(stored *commerce.StoredOrder) (*orderRecord, error) {
 	for _, item := range o.Items.Value {
 		record.Items = append(record.Items, itemRecord{
 			ItemID: orNull(item.ItemID), ProductID: orNull(item.ProductID), VariantID: orNull(item.VariantID), Quantity: item.Quantity,
-			Price: decimalOrNull(item.Price), Discount: decimalOrNull(item.Discount), CreatedAt: orNull(item.CreatedAt), UpdatedAt: orNull(item.UpdatedAt),
+			Price: decimalOrNull(item.Price), Discount: decimalOrNull(item.Discount), CreatedAt: orNull(item.CreatedAt),
+			UpdatedAt: orNull(item.UpdatedAt),
 		})
 	}
 	return record, nil
@@ -255,7 +258,8 @@ func recordPayout(p commerce.StoredPayout, currency string) *payoutRecord {
 	}
 	for _, sum := range []commerce.Amount{{Minor: p.CommissionMinor, Currency: currency}, {Minor: p.FixedBRLMinor, Currency: commerce.BRL}} {
 		if sum.Minor != 0 {
-			record.Commissions = append(record.Commissions, facts.ExplainedSum{Amount: facts.Number(sum.Minor, sum.Currency), Currency: sum.Currency})
+			record.Commissions = append(record.Commissions,
+				facts.ExplainedSum{Amount: facts.Number(sum.Minor, sum.Currency), Currency: sum.Currency})
 		}
 	}
 	return record
@@ -294,9 +298,11 @@ func decimalOrNull(text string) *json.Number {
 
 // ordersCSV writes orders as a table: one line an order, without items.
 func ordersCSV(records []*orderRecord) []byte {
-	header := []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice", "totalDiscounts", "shippingPrice",
+	header := []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice",
+		"totalDiscounts", "shippingPrice",
 		"currency", "discountCode", "utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "isFirstOrder", "source", "items",
-		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl", "payable_on", "processedAt", "taxPrice", "test", "discountCodes"}
+		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl",
+		"payable_on", "processedAt", "taxPrice", "test", "discountCodes"}
 	lines := make([][]string, len(records))
 	for i, o := range records {
 		p := o.Payout
@@ -311,10 +317,13 @@ func ordersCSV(records []*orderRecord) []byte {
 				brl = sum.Amount.String()
 			}
 		}
-		lines[i] = []string{reports.CSVText(o.OrderID), cell(o.Number), textCell(o.Name), fmt.Sprint(o.OrderStatus), o.CreatedAt, cell(o.UpdatedAt), cell(o.DeliveredAt),
+		lines[i] = []string{reports.CSVText(o.OrderID), cell(o.Number), textCell(o.Name), fmt.Sprint(o.OrderStatus), o.CreatedAt,
+			cell(o.UpdatedAt), cell(o.DeliveredAt),
 			o.TotalPrice.String(), cell(o.TotalDiscounts), cell(o.ShippingPrice), o.Currency, textCell(o.DiscountCode),
-			textCell(o.UTMSource), textCell(o.UTMMedium), textCell(o.UTMCampaign), textCell(o.UTMContent), textCell(o.UTMTerm), cell(o.IsFirstOrder), fmt.Sprint(o.Source), fmt.Sprint(len(o.Items)),
-			p.State, cell(p.Reason), cell(p.InfluencerID), textCell(p.Influencer), textCell(p.CampaignID), textCell(p.Campaign), cell(p.Evidence), commission, brl, cell(p.PayableOn), o.ProcessedAt,
+			textCell(o.UTMSource), textCell(o.UTMMedium), textCell(o.UTMCampaign), textCell(o.UTMContent), textCell(o.UTMTerm), cell(o.IsFirstOrder),
+			fmt.Sprint(o.Source), fmt.Sprint(len(o.Items)),
+			p.State, cell(p.Reason), cell(p.InfluencerID), textCell(p.Influencer), textCell(p.CampaignID), textCell(p.Campaign), cell(p.Evidence),
+			commission, brl, cell(p.PayableOn), o.ProcessedAt,
 			cell(o.TaxPrice), fmt.Sprint(o.Test), reports.CSVText(codesCell(o.DiscountCodes))}
 	}
 	return reports.WriteCSV(header, lines)

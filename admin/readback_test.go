@@ -37,10 +37,13 @@ func TestOrdersAreReadBackPageByPage(t *testing.T) {
 		o.CompanyID, o.ID, o.CreatedAt, o.ProcessedAt = company, id, noon.Add(created), noon.Add(processed)
 		fixture.Put(o)
 	}
-	put("a/1", 0, time.Hour, reporttest.Order{TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon, State: "earned", CommissionMinor: 1005, DiscountCode: "ANA10", Currency: "USD", FixedFeeMinor: 500})
+	put("a/1", 0, time.Hour,
+		reporttest.Order{TotalMinor: 10050, InfluencerID: ana, Evidence: commerce.EvidenceCoupon, State: "earned", CommissionMinor: 1005,
+			DiscountCode: "ANA10", Currency: "USD", FixedFeeMinor: 500})
 	put("2", time.Minute, 3*time.Hour, reporttest.Order{TotalMinor: 1, Status: 1})
 	put("3", time.Minute, 2*time.Hour, reporttest.Order{TotalMinor: 2, Status: 2, DiscountCode: "=cmd()"})
-	put("4", 24*time.Hour, 4*time.Hour, reporttest.Order{TotalMinor: 3, InfluencerID: ana, Evidence: commerce.EvidenceLink, State: "review", DiscountCode: "x; ana10"})
+	put("4", 24*time.Hour, 4*time.Hour,
+		reporttest.Order{TotalMinor: 3, InfluencerID: ana, Evidence: commerce.EvidenceLink, State: "review", DiscountCode: "x; ana10"})
 	fixture.FindBy(company, "a/1", "ANA10")
 	fixture.FindBy(company, "4", "x; ana10")
 
@@ -92,8 +95,10 @@ func TestOrdersAreReadBackPageByPage(t *testing.T) {
 	f("updated_since=2026-03-10T14:00:00Z&coupon=ana10", "4")
 	f("updated_since=2026-03-10T14:00:00Z&influencer_id="+ana, "4")
 
-	for query, field := range map[string]string{"status=3": "status", "influencer_id=x": "influencer_id", "coupon=%20": "coupon", "coupon=ANA%0F": "coupon", "coupon=%E2%80%8B": "coupon", "coupon=" + strings.Repeat("A", 101): "coupon", "start_date=x": "start_date",
-		"start_date=2026-03-02&end_date=2026-03-01": "end_date", "updated_since=2026-03-02": "updated_since", "limit=101": "limit", "cursor=x": "cursor", "format=pdf": "format"} {
+	for query, field := range map[string]string{"status=3": "status", "influencer_id=x": "influencer_id", "coupon=%20": "coupon",
+		"coupon=ANA%0F": "coupon", "coupon=%E2%80%8B": "coupon", "coupon=" + strings.Repeat("A", 101): "coupon", "start_date=x": "start_date",
+		"start_date=2026-03-02&end_date=2026-03-01": "end_date", "updated_since=2026-03-02": "updated_since", "limit=101": "limit",
+		"cursor=x": "cursor", "format=pdf": "format"} {
 		got := s.call("GET", "/admin/v1/orders?"+query, s.live, "")
 		if got.Status != 400 || len(got.Error.Details) != 1 || got.Error.Details[0].Field != field {
 			t.Errorf("%s: %d %+v", query, got.Status, got.Error)
@@ -129,7 +134,8 @@ func TestProductsAreReadBackPageByPage(t *testing.T) {
 		}
 		next = "&cursor=" + *got.Pagination.NextCursor
 	}
-	if got, want := strings.Join(ids, ","), "p/0 Vestido 0 v0,p/1 Vestido 1 v1,p/2 Vestido 2 v2,p/3 Vestido 3 v3,p/4 Vestido 4 v4"; got != want {
+	if got, want := strings.Join(ids,
+		","), "p/0 Vestido 0 v0,p/1 Vestido 1 v1,p/2 Vestido 2 v2,p/3 Vestido 3 v3,p/4 Vestido 4 v4"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if text, _ := s.table("/products?format=csv&limit=1"); !strings.Contains(text, "\r\np/0,Vestido 0,,v0,,sku-v0,,\r\n") {

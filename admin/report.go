@@ -58,7 +58,8 @@ func (s *Server) report(r *http.Request, c caller, name reports.Name) (answer, e
 		err = brokenRules(o.bad)
 	}
 	if errors.Is(err, reports.ErrTooManyChannels) {
-		o.bad.Add("model", commerce.CodeTooMany, "markov takes at most %d channels, and %d of all periods together, and there are more: ask for fewer days, longer periods, or shapley",
+		o.bad.Add("model", commerce.CodeTooMany,
+			"markov takes at most %d channels, and %d of all periods together, and there are more: ask for fewer days, longer periods, or shapley",
 			reports.MaxMarkovChannels, reports.MaxMarkovOfPeriods)
 		err = brokenRules(o.bad)
 	}

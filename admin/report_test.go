@@ -38,7 +38,8 @@ func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com", DependencyTimeout: time.Minute, RuleRate: admin.Rate{PerSecond: 1000, Burst: 1000}},
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com", DependencyTimeout: time.Minute,
+		RuleRate: admin.Rate{PerSecond: 1000, Burst: 1000}},
 		admin.Deps{Database: fixture.DB, Producer: kafka.NewProducer(client), Hasher: hasher, Links: links{signer}})
 	if err != nil {
 		t.Fatal(err)
@@ -168,14 +169,16 @@ func TestCostsAreReportedByPeriod(t *testing.T) {
 		}
 	}
 	got := s.get("/reports/costs?start_date=2026-03-01&end_date=2026-03-02&compare=previous", &report)
-	if len(report.Rows) != 3 || report.Rows[0].Period != "2026-03-01" || report.Rows[0].Amount != "100" || report.Rows[0].Kind != "additional" || report.Rows[0].Influencer != nil ||
+	if len(report.Rows) != 3 || report.Rows[0].Period != "2026-03-01" || report.Rows[0].Amount != "100" ||
+		report.Rows[0].Kind != "additional" || report.Rows[0].Influencer != nil ||
 		report.Rows[2].Amount != "0.1" || report.Totals.Amount != "200.1" || report.By != "day" || report.Currency != "BRL" || report.AsOf == "" {
 		t.Errorf("%s", got.Data)
 	}
 	if c := report.Comparison; c.StartDate != "2026-02-27" || c.EndDate != "2026-02-28" || c.Totals.Amount != "0" {
 		t.Errorf("comparison %+v", c)
 	}
-	s.want(s.call("GET", "/admin/v1/reports/costs?start_date=2026-03-01&end_date=2026-03-02&compare=previous", s.live, "", "If-None-Match", got.Header.Get("ETag")), 304, "")
+	s.want(s.call("GET", "/admin/v1/reports/costs?start_date=2026-03-01&end_date=2026-03-02&compare=previous", s.live, "", "If-None-Match",
+		got.Header.Get("ETag")), 304, "")
 	// Page by page.
 	const two = "/reports/costs?start_date=2026-03-01&end_date=2026-03-02&limit=2"
 	got = s.get(two, &report)
@@ -197,7 +200,8 @@ func TestCostsAreReportedByPeriod(t *testing.T) {
 	if !strings.HasSuffix(text, "2026-03-02,additional,,,,,'=1+1,0.1\r\n") || header.Get("Next-Cursor") != "" {
 		t.Errorf("%q %v", text, header)
 	}
-	if text, _ = s.table(two + "&format=csv&compare=previous&by=total"); !strings.HasPrefix(text, "range,period,") || !strings.Contains(text, "\r\nasked,2026-03-01,") {
+	if text, _ = s.table(two + "&format=csv&compare=previous&by=total"); !strings.HasPrefix(text, "range,period,") ||
+		!strings.Contains(text, "\r\nasked,2026-03-01,") {
 		t.Errorf("%q", text)
 	}
 }

@@ -101,8 +101,10 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		fail(err)
 		return
 	}
-	result, err := s.runOnce(w, r, operation, caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
-	if how := lenient.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet && (err == nil || problemOf(err).status == http.StatusBadRequest) {
+	result, err := s.runOnce(w, r, operation,
+		caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
+	if how := lenient.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet &&
+		(err == nil || problemOf(err).status == http.StatusBadRequest) {
 		w.Header().Set("Preference-Applied", "handling="+how)
 	}
 	unchanged := false

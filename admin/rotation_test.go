@@ -78,8 +78,10 @@ func TestAnOrderAndTheDirectoryHaveBothSecrets(t *testing.T) {
 	t.Parallel()
 	s, rotating, _ := roll(t)
 	id := s.store.Live.CompanyID
-	s.want(rotating.call("POST", "/admin/v1/order", s.live, `{"orderId":"1","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":1,"currency":"BRL",
-		"cartToken":"cart-123","browserIp":"192.0.2.7","userId":"u-77","customer":{"customerId":"c-7","email":"ana@example.com","phone":"11988887777"}}`), 200, "")
+	s.want(rotating.call("POST", "/admin/v1/order", s.live,
+		`{"orderId":"1","orderStatus":0,"createdAt":"2026-03-09T11:00:00Z","totalPrice":1,"currency":"BRL",
+		"cartToken":"cart-123","browserIp":"192.0.2.7","userId":"u-77",
+			"customer":{"customerId":"c-7","email":"ana@example.com","phone":"11988887777"}}`), 200, "")
 	now, was := anotherHasher(t).Company(id, "BR"), s.hasher.Company(id, "BR")
 	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
@@ -94,8 +96,9 @@ func TestAnOrderAndTheDirectoryHaveBothSecrets(t *testing.T) {
 			t.Fatalf("the order is %s", c.Body)
 		}
 		want := wire.Former{
-			EmailKey: was.Email("ana@example.com"), PhoneKey: was.Phone("11988887777"), CustomerKey: was.Customer("c-7"), CartNoKey: was.Cart("cart-123"),
-			UserKey: was.VisitorID("u-77"), NetKey: o.Former[0].NetKey,
+			EmailKey: was.Email("ana@example.com"), PhoneKey: was.Phone("11988887777"), CustomerKey: was.Customer("c-7"),
+			CartNoKey: was.Cart("cart-123"),
+			UserKey:   was.VisitorID("u-77"), NetKey: o.Former[0].NetKey,
 		}
 		if o.Former[0] != want || want.NetKey == "" || identity.Mark(want.NetKey) != identity.Mark(want.EmailKey) {
 			t.Errorf("the former keys are %+v, want %+v", o.Former[0], want)

@@ -147,7 +147,8 @@ func TestRegistrationRules(t *testing.T) {
 	f("costs[0].var_fee too_many_digits", cost(`var_fee=0.0000001`))
 
 	// All violations are told at once.
-	f("name required; costs[1].start_date required; links[0].url invalid_url; coupons[0].end_date invalid_date; campaign_id required; costs[1].frequency required",
+	f("name required; costs[1].start_date required; links[0].url invalid_url; coupons[0].end_date invalid_date; campaign_id required; "+
+		"costs[1].frequency required",
 		`name=-`, `links=[{"url":"https://10.0.0.1/"}]`, coupon(`start_date="2026-01-02"`, `end_date="2026-01-01"`),
 		`costs=[{"fixed_fee":1,"start_date":"2026-01-01","is_campaign_cost":true},{"value":1}]`)
 }
@@ -346,7 +347,8 @@ func TestOrderRules(t *testing.T) {
 	f("| items[0].quantity invalid_format", item(`"quantity":"two"`))
 	f("| items[0].createdAt invalid_timestamp", item(`"createdAt":"2026-03-09"`))
 	f("orderId required; currency required | items[0].quantity invalid_type", `orderId=-`, `currency=-`, item(`"quantity":true`))
-	f("| cartToken invalid_value; customer.email invalid_value; customer.phone invalid_value; customer.customerId invalid_value; userId invalid_value",
+	f("| cartToken invalid_value; customer.email invalid_value; customer.phone invalid_value; customer.customerId invalid_value; userId "+
+		"invalid_value",
 		`cartToken="null"`, `userId="[object Object]"`, `customer={"email":"ana","phone":"12","customerId":"undefined"}`)
 	f("", `cartToken=0`, `userId="0"`, `customer={"email":"0","phone":"0","customerId":0}`) // as platforms write a guest
 }
@@ -384,12 +386,14 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f(`"discountCode":null`, `discountCode=" "`)
 	f(``, `discountCode=false`)
 	f(`"discountCode":"2026"`, `discountCode=2026`)
-	f(``, `utmSource=""`, `userId=""`, `cartToken=""`, `name=""`, `browserIp=""`, `updatedAt=""`, `shippingPrice=""`, `source=""`, `customer=""`, `subscription=""`)
+	f(``, `utmSource=""`, `userId=""`, `cartToken=""`, `name=""`, `browserIp=""`, `updatedAt=""`, `shippingPrice=""`, `source=""`,
+		`customer=""`, `subscription=""`)
 	f(`"countryCode":"BR"`, `countryCode="bra"`)
 	f(`"source":2`, `origin="Marketplace"`, `source=2`)
 	f(``, `source=1`, `origin=2`)
 	f(`"updatedAt":"2026-03-09T14:00:00.123456Z"`, `updatedAt="2026-03-09T11:00:00.1234567-03:00"`)
-	f(`"items":[{"itemId":"820982911946154501","quantity":2,"price":"19.9"}]`, `items=[{"item_id":820982911946154501,"quantity":"2","price":"19.90"}]`)
+	f(`"items":[{"itemId":"820982911946154501","quantity":2,"price":"19.9"}]`,
+		`items=[{"item_id":820982911946154501,"quantity":"2","price":"19.90"}]`)
 	f(`"isRecurring":true`, `subscription={"isRecurring":true}`)
 	f(`"isRecurring":null`, `subscription=null`)
 	f(``, `subscription={}`)
@@ -398,7 +402,8 @@ func TestOrderFieldsKeepPresence(t *testing.T) {
 	f(`"items":null`, `items=null`)
 	f(``, `items={}`)
 	f(`"items":[{"quantity":1}]`, `items=[{"quantity":"two"}]`)
-	f(`"items":[{"quantity":2,"measure":"1.5","price":"10"},{"quantity":1,"measure":"0.001"},{"quantity":3}]`, `items=[{"quantity":1.50,"price":10},{"quantity":"0.001"},{"quantity":3.00}]`)
+	f(`"items":[{"quantity":2,"measure":"1.5","price":"10"},{"quantity":1,"measure":"0.001"},{"quantity":3}]`,
+		`items=[{"quantity":1.50,"price":10},{"quantity":"0.001"},{"quantity":3.00}]`)
 	f(`"items":[]`, `items=[]`)
 	f(`"items":[{"itemId":"a","quantity":1,"price":"0.12345"}]`, `items=[{"itemId":"a","price":0.12345}]`)
 	f(`"userId":"018f3f5e-7b2a-7c3d-8e4f-0123456789ab"`, `userId="018F3F5E-7B2A-7C3D-8E4F-0123456789AB"`)
@@ -418,7 +423,8 @@ func TestOrderHashesWhatNamesAPersonAndKeepsItOnlyInPersonal(t *testing.T) {
 	if bad.Any() {
 		t.Fatal(found(bad))
 	}
-	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey, "cart number": order.CartNoKey, "network": order.NetKey} {
+	for name, key := range map[string]wire.Optional[string]{"email": order.EmailKey, "phone": order.PhoneKey, "customer": order.CustomerKey,
+		"cart number": order.CartNoKey, "network": order.NetKey} {
 		if !strings.HasPrefix(key.Value, "k1:") {
 			t.Errorf("%s key is %q, want k1:…", name, key.Value)
 		}

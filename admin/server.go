@@ -129,7 +129,8 @@ func (s *Server) every(ctx context.Context, interval time.Duration, failure stri
 }
 
 // everyOrWhen is every, and calls do also when a signal comes.
-func (s *Server) everyOrWhen(ctx context.Context, interval time.Duration, signal <-chan struct{}, failure string, do func(ctx context.Context) error) {
+func (s *Server) everyOrWhen(ctx context.Context, interval time.Duration, signal <-chan struct{}, failure string,
+	do func(ctx context.Context) error) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {

@@ -24,8 +24,10 @@ func TestSignsAreAReport(t *testing.T) {
 			if i == 1 {
 				touch.Reason = facts.ReasonAfterCheckout.Words()
 			}
-			f.Put(reporttest.Order{CompanyID: company, ID: fmt.Sprintf("o%d-%02d", i, n), CreatedAt: time.Date(2026, 3, 1+n, 15, 0, 0, 0, time.UTC), TotalMinor: 10_000, CommissionMinor: 1_050,
-				InfluencerID: id, Evidence: commerce.EvidenceLink, State: "earned", Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{touch}}})
+			f.Put(reporttest.Order{CompanyID: company, ID: fmt.Sprintf("o%d-%02d", i, n), CreatedAt: time.Date(2026, 3, 1+n, 15, 0, 0, 0, time.UTC),
+				TotalMinor: 10_000, CommissionMinor: 1_050,
+				InfluencerID: id, Evidence: commerce.EvidenceLink, State: "earned",
+				Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{touch}}})
 		}
 	}
 	const days = "?start_date=2026-03-01&end_date=2026-03-31"
@@ -50,14 +52,17 @@ func TestSignsAreAReport(t *testing.T) {
 	}
 	sign := report.Signs[0]
 	const text = "In 30 of 30 orders the link of =Extension was opened after the checkout had begun; with other influencers in 0 of 30."
-	if sign.Kind != "after_checkout" || sign.Text != text || sign.Influencer != "=Extension" || sign.Since != "2026-03-01" || sign.Code != nil || sign.Orders != 30 ||
-		len(sign.Newest) != 20 || sign.Newest[0] != "o1-29" || len(sign.Costs) != 1 || sign.Costs[0].Commission != "315" || sign.Costs[0].Turnover != "3000" {
+	if sign.Kind != "after_checkout" || sign.Text != text || sign.Influencer != "=Extension" || sign.Since != "2026-03-01" ||
+		sign.Code != nil || sign.Orders != 30 ||
+		len(sign.Newest) != 20 || sign.Newest[0] != "o1-29" || len(sign.Costs) != 1 || sign.Costs[0].Commission != "315" ||
+		sign.Costs[0].Turnover != "3000" {
 		t.Errorf("%+v", sign)
 	}
 
 	table, _ := s.table("/reports/signs" + days + "&format=csv")
 	lines := strings.Split(strings.TrimSpace(table), "\r\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[1], "after_checkout,'=Extension,") || !strings.HasSuffix(lines[1], ",,2026-03-01,30,30,0,30,30,BRL,315.00,3000.00") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[1], "after_checkout,'=Extension,") ||
+		!strings.HasSuffix(lines[1], ",,2026-03-01,30,30,0,30,30,BRL,315.00,3000.00") {
 		t.Errorf("CSV\n%s", table)
 	}
 

@@ -108,7 +108,8 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return answer{}, err
 	}
-	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PathValue("id")), PaidAt: required(o, "paid_at", timestamp), Reference: required(o, "reference", text)}
+	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PathValue("id")), PaidAt: required(o, "paid_at", timestamp),
+		Reference: required(o, "reference", text)}
 	o.bad.AddAll(payment.Check(s.now()))
 	if err := o.broken(); err != nil {
 		return answer{}, err
@@ -123,13 +124,18 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, noStatement()
 	case errors.Is(err, commerce.ErrNotClosed):
-		return answer{}, &problem{status: http.StatusConflict, code: codeStatementClosing, message: "the statement is not closed yet; retry in a moment", retryAfter: time.Second}
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementClosing,
+			message: "the statement is not closed yet; retry in a moment", retryAfter: time.Second}
 	case errors.Is(err, commerce.ErrCarried):
-		return answer{}, &problem{status: http.StatusConflict, code: codeStatementCarried, message: "the statement's total is carried to the influencer's next statement: pay that one"}
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementCarried,
+			message: "the statement's total is carried to the influencer's next statement: pay that one"}
 	case errors.Is(err, commerce.ErrPaidOtherwise):
-		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid, message: "another payment of the statement is recorded already; it never changes"}
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid,
+			message: "another payment of the statement is recorded already; it never changes"}
 	case errors.Is(err, commerce.ErrRestored):
-		return answer{}, &problem{status: http.StatusConflict, code: codePayingBlocked, message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on the dashboard's page Statements"}
+		return answer{}, &problem{status: http.StatusConflict, code: codePayingBlocked,
+			message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on " +
+				"the dashboard's page Statements"}
 	case err != nil:
 		return answer{}, err
 	}
@@ -142,7 +148,8 @@ func noStatement() *problem { return notFound("there is no statement with that i
 // listStatements is GET /statements.
 func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseStatementCursor)
-	filter := commerce.StatementFilter{InfluencerID: optional(q.object, "influencer_id", given).Value, State: optional(q.object, "state", word).Value}
+	filter := commerce.StatementFilter{InfluencerID: optional(q.object, "influencer_id", given).Value,
+		State: optional(q.object, "state", word).Value}
 	q.bad.AddAll(filter.Check())
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
@@ -219,7 +226,8 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 // recordStatement is a statement as it is read, without its lines.
 func recordStatement(s *commerce.Statement) statementRecord {
 	record := statementRecord{
-		ID: s.StatementID, InfluencerID: s.InfluencerID, Influencer: s.Influencer, Currency: s.Currency, StartDate: orNull(s.StartDate), EndDate: s.EndDate,
+		ID: s.StatementID, InfluencerID: s.InfluencerID, Influencer: s.Influencer, Currency: s.Currency,
+		StartDate: orNull(s.StartDate), EndDate: s.EndDate,
 		State: s.State, Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
 	}
 	if !s.ClosedAt.IsZero() {
@@ -233,7 +241,8 @@ func recordStatement(s *commerce.Statement) statementRecord {
 	return record
 }
 
-var statementHeader = []string{"id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state", "opening", "line_count", "total", "carried",
+var statementHeader = []string{"id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state", "opening",
+	"line_count", "total", "carried",
 	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference"}
 
 // statementCells is a statement as a line of a table.
@@ -252,6 +261,8 @@ func statementCells(s *statementRecord) []string {
 	if s.LineCount != nil {
 		count = strconv.FormatInt(*s.LineCount, 10)
 	}
-	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening), count, amount(s.Total),
-		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt, reports.CSVText(paid.Reference)}
+	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening),
+		count, amount(s.Total),
+		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt,
+		reports.CSVText(paid.Reference)}
 }

@@ -52,7 +52,8 @@ func closing(t *testing.T) (s *service, fix *reporttest.Fixture, ana, beto strin
 	company, long := fix.Store.Live.CompanyID, time.Now().AddDate(0, 0, -100)
 	ana, beto = fix.Influencer(company, "Ana Prado"), fix.Influencer(company, "=Beto Lima")
 	put := func(id, influencer, currency string, created time.Time, minor, fee int64) {
-		fix.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: created, TotalMinor: 20000, Currency: currency, InfluencerID: influencer, Evidence: "coupon", CommissionMinor: minor, FixedFeeMinor: fee})
+		fix.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: created, TotalMinor: 20000, Currency: currency, InfluencerID: influencer,
+			Evidence: "coupon", CommissionMinor: minor, FixedFeeMinor: fee})
 	}
 	for i, id := range []string{"a1", "a2", "a3"} {
 		put(id, ana, "BRL", long, int64(1000+i), 0)
@@ -60,7 +61,8 @@ func closing(t *testing.T) (s *service, fix *reporttest.Fixture, ana, beto strin
 	put("usd", ana, "USD", long, 500, 250) // its fixed fee is an entry in BRL
 	put("b1", beto, "BRL", long, 7000, 0)
 	put("held", beto, "BRL", time.Now(), 300, 0)
-	fix.Put(reporttest.Order{CompanyID: company, ID: "pending", CreatedAt: long, Status: 1, State: "expected", TotalMinor: 1, InfluencerID: ana, CommissionMinor: 11})
+	fix.Put(reporttest.Order{CompanyID: company, ID: "pending", CreatedAt: long, Status: 1, State: "expected", TotalMinor: 1,
+		InfluencerID: ana, CommissionMinor: 11})
 	return s, fix, ana, beto
 }
 
@@ -145,12 +147,15 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 32.53 0", "Ana Prado USD 0 0 0 5 0")
 	one = statementJSON{}
 	s.get("/statements/"+strings.ToUpper(anas), &one)
-	if one.State != "closed" || one.Influencer != "Ana Prado" || one.Currency != "BRL" || one.EndDate != end || one.LineCount == nil || *one.LineCount != 4 || len(one.Lines) != 4 ||
-		one.Lines[0].OrderID != "a1" || one.Lines[0].Amount != 10 || one.Lines[3].OrderID != "usd" || one.Lines[3].Amount != 2.5 || one.Lines[0].Date == "" {
+	if one.State != "closed" || one.Influencer != "Ana Prado" || one.Currency != "BRL" || one.EndDate != end || one.LineCount == nil ||
+		*one.LineCount != 4 || len(one.Lines) != 4 ||
+		one.Lines[0].OrderID != "a1" || one.Lines[0].Amount != 10 || one.Lines[3].OrderID != "usd" || one.Lines[3].Amount != 2.5 ||
+		one.Lines[0].Date == "" {
 		t.Errorf("%+v", one)
 	}
 	// After a restore nothing is paid until an owner confirms.
-	if marked, err := s.db.MarkRestored(t.Context(), map[string]commerce.LostChanges{company: {Rev: 1 << 30}}); err != nil || len(marked) != 1 {
+	if marked, err := s.db.MarkRestored(t.Context(), map[string]commerce.LostChanges{company: {Rev: 1 << 30}}); err != nil ||
+		len(marked) != 1 {
 		t.Fatalf("marked %v, %v", marked, err)
 	}
 	s.want(s.post("/statements/"+anas+"/payment", payment), 409, "paying_blocked")
@@ -169,7 +174,8 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 0 32.53", "Ana Prado USD 0 0 0 5 0")
 
 	// A return after that: the next statement is negative, and carried.
-	fix.Put(reporttest.Order{CompanyID: company, ID: "a4", CreatedAt: time.Now().AddDate(0, 0, -100), TotalMinor: 1, InfluencerID: ana, CommissionMinor: -400})
+	fix.Put(reporttest.Order{CompanyID: company, ID: "a4", CreatedAt: time.Now().AddDate(0, 0, -100), TotalMinor: 1, InfluencerID: ana,
+		CommissionMinor: -400})
 	carried := s.ask(map[string]string{"end_date": end, "influencer_id": ana})
 	if len(carried) != 1 {
 		t.Fatalf("%+v", carried)
@@ -209,7 +215,10 @@ func TestTheMinimumPayoutOfTheStoresCurrencyCarriesATotal(t *testing.T) {
 	company := fix.Store.Live.CompanyID
 	minimum := func(amount string) {
 		t.Helper()
-		if _, _, err := s.db.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: company, Actor: "test", Change: func(s *commerce.Settings) { s.MinimumPayout = amount }}); err != nil {
+		if _, _, err := s.db.ChangeSettings(t.Context(),
+			commerce.SettingsChange{CompanyID: company, Actor: "test", Change: func(s *commerce.Settings) {
+				s.MinimumPayout = amount
+			}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -306,7 +315,8 @@ func TestTheLedgerIsReadEntryByEntry(t *testing.T) {
 		}
 	}
 	paid := []string{"a1/1 10 BRL paid true", "a2/1 10.01 BRL paid true", "a3/1 10.02 BRL paid true"}
-	all := append(slices.Clone(paid), "b1/1 70 BRL payable false", "held/1 3 BRL held false", "usd/1 5 USD payable true", "usd/2 2.5 BRL paid true")
+	all := append(slices.Clone(paid), "b1/1 70 BRL payable false", "held/1 3 BRL held false", "usd/1 5 USD payable true",
+		"usd/2 2.5 BRL paid true")
 	f("", all...)
 	f("&state=paid", append(paid, "usd/2 2.5 BRL paid true")...)
 	f("&state=payable", "b1/1 70 BRL payable false", "usd/1 5 USD payable true")
@@ -378,8 +388,10 @@ func TestBadRequestsAboutStatementsSayWhy(t *testing.T) {
 	f("POST", "/statements/x/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":"1"}`, 404, "not_found", "", "")
 	f("POST", "/statements/"+unknown+"/payment", `{}`, 400, "validation_error", "reference", "is required")
 	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01","reference":"1"}`, 400, "validation_error", "paid_at", "time zone")
-	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2150-01-01T00:00:00Z","reference":"1"}`, 400, "validation_error", "paid_at", "is in the future")
-	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":" "}`, 400, "validation_error", "reference", "is empty")
+	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2150-01-01T00:00:00Z","reference":"1"}`, 400, "validation_error",
+		"paid_at", "is in the future")
+	f("POST", "/statements/"+unknown+"/payment", `{"paid_at":"2026-01-01T00:00:00Z","reference":" "}`, 400, "validation_error",
+		"reference", "is empty")
 	f("GET", "/statements/"+unknown, "", 404, "not_found", "", "")
 	f("GET", "/statements/x", "", 404, "not_found", "", "")
 	f("GET", "/statements?state=open", "", 400, "validation_error", "state", "closing, closed, paid")
@@ -409,10 +421,12 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
 	var list []struct{ ID string }
 	s.get("/influencers", &list)
-	s.sql(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
+	s.sql(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
+		payable_on)
 		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01')`, company, list[0].ID)
 	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
-	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`, company)
+	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`,
+		company)
 	for range 2 {
 		s.want(s.post("/statements/"+asked[0].ID+"/payment", map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}), 200, "")
 	}
@@ -432,10 +446,12 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 	}
 	var statement wire.Statement
 	var payment wire.Payment
-	if json.Unmarshal(records[0].Body, &statement) != nil || statement != (wire.Statement{StatementID: asked[0].ID, InfluencerID: list[0].ID, Currency: "BRL", EndDate: "2026-01-31"}) {
+	if json.Unmarshal(records[0].Body, &statement) != nil ||
+		statement != (wire.Statement{StatementID: asked[0].ID, InfluencerID: list[0].ID, Currency: "BRL", EndDate: "2026-01-31"}) {
 		t.Errorf("%s", records[0].Body)
 	}
-	if json.Unmarshal(records[1].Body, &payment) != nil || payment.StatementID != asked[0].ID || payment.Reference != "1" || payment.PaidAt.Format(http.TimeFormat) != "Thu, 05 Feb 2026 12:00:00 GMT" {
+	if json.Unmarshal(records[1].Body, &payment) != nil || payment.StatementID != asked[0].ID || payment.Reference != "1" ||
+		payment.PaidAt.Format(http.TimeFormat) != "Thu, 05 Feb 2026 12:00:00 GMT" {
 		t.Errorf("%s", records[1].Body)
 	}
 }
@@ -479,7 +495,8 @@ func TestALinkShowsAStatement(t *testing.T) {
 		t.Error(err)
 	}
 	third := read(map[string]any{"revoke": true})
-	if _, err := fix.DB.LinkedStatement(t.Context(), company, id, ana, first.Number); !errors.Is(err, commerce.ErrNotFound) || third.Number == first.Number {
+	if _, err := fix.DB.LinkedStatement(t.Context(), company, id, ana, first.Number); !errors.Is(err, commerce.ErrNotFound) ||
+		third.Number == first.Number {
 		t.Errorf("a revoked link works: %v", err)
 	}
 	for _, wrong := range []map[string]any{{"days": 0}, {"days": 366}, {"days": "7d"}, {"revoke": 1}} {

@@ -53,7 +53,8 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 		return answer{}, err
 	}
 	expires := s.now().Add(time.Duration(days) * 24 * time.Hour).Truncate(time.Second)
-	url, err := s.deps.Links.StatementLink(r, statementlink.Link{CompanyID: c.companyID, StatementID: id, InfluencerID: statement.InfluencerID, Number: number, Expires: expires})
+	url, err := s.deps.Links.StatementLink(r,
+		statementlink.Link{CompanyID: c.companyID, StatementID: id, InfluencerID: statement.InfluencerID, Number: number, Expires: expires})
 	if err != nil {
 		return answer{}, err
 	}

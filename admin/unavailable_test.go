@@ -32,7 +32,8 @@ func TestPostgresOutageIs503(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := admin.New(admin.Config{ShortBase: "go.example.com"}, admin.Deps{Database: storesOf(db), Producer: kafka.NewProducer(client), Hasher: hasher})
+	server, err := admin.New(admin.Config{ShortBase: "go.example.com"},
+		admin.Deps{Database: storesOf(db), Producer: kafka.NewProducer(client), Hasher: hasher})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestPostgresOutageIs503(t *testing.T) {
 	if err := json.Unmarshal(out.Body.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if out.Code != http.StatusServiceUnavailable || got.Error.Code != "unavailable" || out.Header().Get("Retry-After") == "" || time.Since(begun) > 20*time.Second {
+	if out.Code != http.StatusServiceUnavailable || got.Error.Code != "unavailable" || out.Header().Get("Retry-After") == "" ||
+		time.Since(begun) > 20*time.Second {
 		t.Errorf("%d after %s: %s", out.Code, time.Since(begun), out.Body)
 	}
 	if bytes.Contains(out.Body.Bytes(), []byte("127.0.0.1")) {

@@ -97,10 +97,12 @@ func decimalText(value any, places int) (string, *fault) {
 	}
 	whole, fraction, point := strings.Cut(s, ".")
 	if !isWhole(whole) || point && (!isWhole(fraction) || fraction[0] == '-') {
-		return "", &fault{commerce.CodeInvalidFormat, "must be a number, or its digits as a text with a point before the decimals, such as \"1234.50\""}
+		return "", &fault{commerce.CodeInvalidFormat,
+			"must be a number, or its digits as a text with a point before the decimals, such as \"1234.50\""}
 	}
 	if len(fraction) == 3 && places < 3 {
-		return "", &fault{commerce.CodeInvalidFormat, "has three digits after the point, which may be thousands: write \"1500.00\" or \"1.50\", or send a number"}
+		return "", &fault{commerce.CodeInvalidFormat,
+			"has three digits after the point, which may be thousands: write \"1500.00\" or \"1.50\", or send a number"}
 	}
 	return s, nil
 }
@@ -225,8 +227,9 @@ func money(currency string) reader[int64] {
 		case errors.Is(err, commerce.ErrUnknownCurrency):
 			return 0, nil
 		case errors.Is(err, commerce.ErrTooManyDigits):
-			return 0, &fault{commerce.CodeTooManyDigits, "has more decimal places than " + currency + " has: round it before you send it, to an amount such as " +
-				commerce.FormatMinor(exampleMinor, currency)}
+			return 0, &fault{commerce.CodeTooManyDigits,
+				"has more decimal places than " + currency + " has: round it before you send it, to an amount such as " +
+					commerce.FormatMinor(exampleMinor, currency)}
 		}
 		return 0, &fault{commerce.CodeOutOfRange, "is out of range"}
 	}
@@ -275,9 +278,11 @@ func timestamp(value any) (time.Time, *fault) {
 	var t time.Time
 	if len(s) > maxTimestamp || t.UnmarshalText([]byte(s)) != nil {
 		if _, err := time.Parse("2006-01-02T15:04:05", s); err == nil {
-			return t, &fault{commerce.CodeInvalidTimestamp, "has no time zone: end it with Z for UTC, or with an offset, such as 2026-03-15T12:00:00-03:00"}
+			return t, &fault{commerce.CodeInvalidTimestamp,
+				"has no time zone: end it with Z for UTC, or with an offset, such as 2026-03-15T12:00:00-03:00"}
 		}
-		return t, &fault{commerce.CodeInvalidTimestamp, "must be a real instant with its time zone (RFC 3339), such as 2026-03-15T12:00:00Z or 2026-03-15T09:00:00-03:00"}
+		return t, &fault{commerce.CodeInvalidTimestamp,
+			"must be a real instant with its time zone (RFC 3339), such as 2026-03-15T12:00:00Z or 2026-03-15T09:00:00-03:00"}
 	}
 	if t = t.UTC().Truncate(time.Microsecond); !commerce.Recordable(t) {
 		return t, &fault{commerce.CodeOutOfRange, "must lie between the years 1970 and 2199"}

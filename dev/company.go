@@ -70,7 +70,8 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		}
 		companies = []commerce.Company{store.Live, store.Sandbox}
 	} else if p.secrets.made {
-		fmt.Fprintln(p.Out, "secrets.json was lost: new keys and a new hashing secret were made. Events from now on do not join those from before by e-mail, phone or customer.")
+		fmt.Fprintln(p.Out, "secrets.json was lost: new keys and a new hashing secret were made. Events from now on do not join those from "+
+			"before by e-mail, phone or customer.")
 	}
 	for _, c := range companies {
 		storeID = c.StoreID
@@ -81,7 +82,8 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		}
 		if !c.ArchivedAt.IsZero() {
 			p.archived = append(p.archived, c.CompanyID)
-			fmt.Fprintf(p.Out, "%s (%s) is archived: it takes no events and orders until `tributary company unarchive %s`.\n", c.CompanyID, c.Environment, c.CompanyID)
+			fmt.Fprintf(p.Out, "%s (%s) is archived: it takes no events and orders until `tributary company unarchive %s`.\n", c.CompanyID,
+				c.Environment, c.CompanyID)
 			continue
 		}
 		// The shop may have another port now. What `company set` added stays.

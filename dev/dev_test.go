@@ -97,10 +97,13 @@ func TestDevJSONDoesNotOutliveDev(t *testing.T) {
 
 func TestDevPrintsWhatAShellNeeds(t *testing.T) {
 	var out bytes.Buffer
-	p := program{Config: Config{Out: &out}, secrets: &secrets{Hashing: "SECRET"}, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	p := program{Config: Config{Out: &out}, secrets: &secrets{Hashing: "SECRET"},
+		info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", SandboxURL: "http://a/sandbox/admin/v1",
+			CompanyID: "c_1", APIKey: "trb_1"}}
 	p.print(demo.Sale{})
 	before, curls, found := strings.Cut(out.String(), "\ncurl ")
-	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1", "COMPANY_ID=c_1", "API_KEY=trb_1", "TRIBUTARY_HASHING_SECRET=SECRET"} {
+	for _, want := range []string{"EDGE_URL=http://e", "ADMIN_URL=http://a/admin/v1", "SANDBOX_URL=http://a/sandbox/admin/v1",
+		"COMPANY_ID=c_1", "API_KEY=trb_1", "TRIBUTARY_HASHING_SECRET=SECRET"} {
 		if !strings.Contains(before, "\nexport "+want+"\n") {
 			t.Errorf("no export of %s before the curl lines:\n%s", want, out.String())
 		}
@@ -120,7 +123,8 @@ func TestDevShowsAgainWhatItPrinted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "secrets.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("looking made secrets: %v", err)
 	}
-	p := program{Config: Config{Program: "bin/tributary", Dir: dir, Out: &out}, known: true, info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
+	p := program{Config: Config{Program: "bin/tributary", Dir: dir, Out: &out}, known: true,
+		info: Info{EdgeURL: "http://e", AdminURL: "http://a/admin/v1", CompanyID: "c_1", APIKey: "trb_1"}}
 	var err error
 	if p.secrets, err = openSecrets(p.secretsFile()); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,8 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
 		i.EdgeURL, i.ShortURL, i.Kafka, postgres, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
 	if p.known {
 		p.printLinks(sale)
-		fmt.Fprintf(p.Out, "\nAll of this is in %s too, for programs. The curl lines and exports again:\n  %s dev --show --data %s\n", p.infoFile(), p.Program, p.Dir)
+		fmt.Fprintf(p.Out, "\nAll of this is in %s too, for programs. The curl lines and exports again:\n  %s dev --show --data %s\n",
+			p.infoFile(), p.Program, p.Dir)
 		return
 	}
 	fmt.Fprintf(p.Out, `

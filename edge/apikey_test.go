@@ -180,7 +180,8 @@ func TestKeysOutliveKafka(t *testing.T) {
 	if answer := s.post(503, batchOf(pageView(newID())), by(testKey)); answer.Error.Code != "unavailable" {
 		t.Errorf("a known key, with Kafka down: %+v", answer.Error)
 	}
-	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, "", by("unknown")); response.StatusCode != http.StatusServiceUnavailable {
+	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, "",
+		by("unknown")); response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("the pixel takes no key: %d", response.StatusCode)
 	}
 }

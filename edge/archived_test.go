@@ -32,15 +32,19 @@ func TestAnArchivedCompanyTakesNoEventsAndItsLinksLeadOn(t *testing.T) {
 		t.Errorf("%+v", refused.Error)
 	}
 	s.post(http.StatusForbidden, body, "Origin: "+testOrigin)
-	if response, text := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, ""); response.StatusCode != http.StatusForbidden || !strings.Contains(string(text), "company_archived") {
+	if response, text := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, ""); response.StatusCode != http.StatusForbidden ||
+		!strings.Contains(string(text), "company_archived") {
 		t.Errorf("pixel: %d %s", response.StatusCode, text)
 	}
-	if response, text := s.do("POST", "/v1/known", `{"companyId":"`+testCompany+`","eventIds":[]}`); response.StatusCode != http.StatusForbidden || !strings.Contains(string(text), "company_archived") {
+	if response, text := s.do("POST", "/v1/known", `{"companyId":"`+testCompany+`","eventIds":[]}`); response.StatusCode !=
+		http.StatusForbidden || !strings.Contains(string(text), "company_archived") {
 		t.Errorf("known: %d %s", response.StatusCode, text)
 	}
-	want := "https://loja.example.com/p/camiseta?cor=azul&utm_source=influencer&utm_medium=link&utm_campaign=Ana+Prado&utm_content=Ver%C3%A3o+26#frete"
+	want := "https://loja.example.com/p/camiseta?cor=azul&utm_source=influencer&utm_medium=link&utm_campaign=Ana+Prado&" +
+		"utm_content=Ver%C3%A3o+26#frete"
 	response, _ := s.do("GET", "/s/"+testCode, "", "User-Agent: "+phone)
-	if got := response.Header.Get("Location"); response.StatusCode != http.StatusFound || got != want || len(response.Header.Values("Set-Cookie")) > 0 {
+	if got := response.Header.Get("Location"); response.StatusCode != http.StatusFound || got != want ||
+		len(response.Header.Values("Set-Cookie")) > 0 {
 		t.Errorf("%d %s, want %s", response.StatusCode, got, want)
 	}
 	if after := len(s.events()); after != before {
@@ -69,7 +73,8 @@ func TestASnapshotKeepsThatACompanyIsArchived(t *testing.T) {
 	}
 	s.broker.Stop()
 	s.start(func(c *Config, _ *Deps) { c.SnapshotFile = file })
-	if refused := s.post(http.StatusServiceUnavailable, `{"companyId":"`+testCompany+`","event":"PAGE_VIEW"}`); refused.Error.Code != "directory_not_fresh" {
+	if refused := s.post(http.StatusServiceUnavailable,
+		`{"companyId":"`+testCompany+`","event":"PAGE_VIEW"}`); refused.Error.Code != "directory_not_fresh" {
 		t.Errorf("%+v", refused.Error)
 	}
 }

@@ -35,7 +35,8 @@ func (quietDirectory) LogEnd(context.Context, string, int) (int64, error) { retu
 func benchServer(b testing.TB) *Server {
 	b.Helper()
 	hasher := testHasher(b)
-	server, err := New(Config{EventsPerSecond: 1e9, Burst: 1e9, NetworkPerSecond: 1e9, NetworkBurst: 1e9}, Deps{Producer: sink{}, Directory: quietDirectory{}, Hasher: hasher})
+	server, err := New(Config{EventsPerSecond: 1e9, Burst: 1e9, NetworkPerSecond: 1e9, NetworkBurst: 1e9},
+		Deps{Producer: sink{}, Directory: quietDirectory{}, Hasher: hasher})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,10 +52,14 @@ func benchServer(b testing.TB) *Server {
 // benchEvent is an ordinary event of a browser, of a shopper who is known.
 func benchEvent(id string) string {
 	digits := strings.Map(func(hex rune) rune { return '0' + hex%10 }, id[27:])
-	return `{"eventId":"` + id + `","event":"PRODUCT_VIEW","timestamp":"2026-11-21T06:00:00.000Z","payload":{"item_id":"44123456789012","price":129.9},
-		"identity":{"email":"` + id[24:] + `@example.com","phone":"+4915` + digits + `","customer_id":"cus_5521907","cart_token":"c1-7f0e5b9a44d2e18f"},
-		"context":{"page":{"url":"https://loja.example.com/p/camiseta?utm_source=influencer&utm_campaign=Ana","path":"/p/camiseta","referrer":"https://www.instagram.com/","title":"Camiseta"},
-		"campaign":{"source":"influencer","medium":"link","name":"Ana"},"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844"},
+	return `{"eventId":"` + id +
+		`","event":"PRODUCT_VIEW","timestamp":"2026-11-21T06:00:00.000Z","payload":{"item_id":"44123456789012","price":129.9},
+		"identity":{"email":"` + id[24:] + `@example.com","phone":"+4915` + digits +
+		`","customer_id":"cus_5521907","cart_token":"c1-7f0e5b9a44d2e18f"},
+		"context":{"page":{"url":"https://loja.example.com/p/camiseta?utm_source=influencer&utm_campaign=Ana","path":"/p/camiseta",
+			"referrer":"https://www.instagram.com/","title":"Camiseta"},
+		"campaign":{"source":"influencer","medium":"link","name":"Ana"},"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR",
+			"screen":"390x844"},
 		"visitorId":"v-0001","sessionId":"s-0001","stream":"d-0001","seq":12}`
 }
 

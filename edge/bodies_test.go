@@ -55,7 +55,8 @@ func waiting() int {
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	n := 0
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "[IO wait") && (strings.Contains(stack, "fasthttp.appendBodyFixedSize(") || strings.Contains(stack, ".readBody(")) {
+		if strings.Contains(stack, "[IO wait") &&
+			(strings.Contains(stack, "fasthttp.appendBodyFixedSize(") || strings.Contains(stack, ".readBody(")) {
 			n++
 		}
 	}
@@ -92,7 +93,8 @@ func TestBodiesThatArriveShareABound(t *testing.T) {
 	first := s.announce(600<<10, of("203.0.113.7"))
 	s.eventually("the first is taken", func() bool { return open.held() == held })
 	response, answer := s.answerOf(s.announce(600<<10, of("203.0.113.8"), "Origin: "+testOrigin))
-	if response.StatusCode != 503 || answer.Error.Code != "unavailable" || response.Header.Get("Retry-After") == "" || !response.Close || response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
+	if response.StatusCode != 503 || answer.Error.Code != "unavailable" || response.Header.Get("Retry-After") == "" || !response.Close ||
+		response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
 		t.Errorf("a second of the same network: %d %+v %v", response.StatusCode, answer, response.Header)
 	}
 	if n := s.metric("bodies_refused_total"); n != 1 {
@@ -156,9 +158,13 @@ func TestWhatFollowsAnUnreadBodyIsNoRequest(t *testing.T) {
 	}
 	small := batchOf(pageView(newID()))
 	f("a body that ends early", "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n"+small+strings.Repeat(" ", 9000), "400")
-	f("one in chunks that ends early", "POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+fmt.Sprintf("%x\r\n%s\r\n", len(small)-1, small[1:]), "400")
+	f("one in chunks that ends early",
+		"POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+fmt.Sprintf("%x\r\n%s\r\n", len(small)-1, small[1:]), "400")
 	f("a broken chunk", "POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"+inside, "400")
-	f("one that is too large", "POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n"+strings.Repeat(" ", freeBody)+inside, "413")
-	f("one in chunks that is too large", "POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 64<<10, strings.Repeat(" ", 64<<10)), 17)+inside, "413")
+	f("one that is too large",
+		"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n"+strings.Repeat(" ", freeBody)+inside, "413")
+	f("one in chunks that is too large",
+		"POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 64<<10,
+			strings.Repeat(" ", 64<<10)), 17)+inside, "413")
 	f("a route without a body", "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n"+inside+strings.Repeat(" ", 9000), "400")
 }

@@ -92,7 +92,8 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, bo
 }
 
 // newDelivery parses the body and checks the request as a whole.
-func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, via wire.Via) (*delivery, *refusal) {
+func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string,
+	via wire.Via) (*delivery, *refusal) {
 	d := &requestOf(ctx).delivery
 	batch := &d.batch
 	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})

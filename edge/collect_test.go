@@ -23,10 +23,12 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	id := newID()
 	before := time.Now().UTC().Truncate(time.Millisecond)
 	sentAt := before.Add(-90 * time.Second)
-	body := fmt.Sprintf(`{"companyId":%q,"sentAt":%q,"events":[{"eventId":%q,"event":"CHECKOUT_COMPLETED","timestamp":"2026-11-21T06:00:00.123Z",
+	body := fmt.Sprintf(`{"companyId":%q,"sentAt":%q,
+		"events":[{"eventId":%q,"event":"CHECKOUT_COMPLETED","timestamp":"2026-11-21T06:00:00.123Z",
 		"payload":{"items":[{"item_id":"44123456789012","item_quantity":2}],"note":"ana\u0040example.com"},
 		"identity":{"email":" Ana@Example.com","phone":"(11) 98765-4321","customer_id":"c-42","cart_token":"null"},
-		"context":{"page":{"url":"https://loja.example.com/ok?email=ana%%40example.com&utm_source=influencer","referrer":"https://x.com/?phone=11987654321","title":"Oi ana@example.com"},
+		"context":{"page":{"url":"https://loja.example.com/ok?email=ana%%40example.com&utm_source=influencer",
+			"referrer":"https://x.com/?phone=11987654321","title":"Oi ana@example.com"},
 			"clickIds":{"trb_click":"Ab12Cd.x"},"library":{"name":"sdk-js","version":"1"},"locale":"pt-BR"},
 		"visitorId":"v-1","sessionId":"s-1","stream":"st","seq":7}]}`, testCompany, sentAt.Format(time.RFC3339Nano), id)
 	answer := s.post(200, body, "Origin: "+testOrigin, "User-Agent: Mozilla/5.0 (Linux; Android 14) Chrome/126.0 Mobile Safari/537.36")
@@ -54,7 +56,8 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 	f("id", e.EventID, id)
 	f("event", e.Event, "CHECKOUT_COMPLETED")
 	f("timestamp", e.Timestamp, time.Date(2026, 11, 21, 6, 0, 0, 123e6, time.UTC))
-	f("identity", e.Identity, wire.Identity{EmailKey: keys.Email("ana@example.com"), PhoneKey: keys.Phone("+5511987654321"), CustomerKey: keys.Customer("c-42")})
+	f("identity", e.Identity,
+		wire.Identity{EmailKey: keys.Email("ana@example.com"), PhoneKey: keys.Phone("+5511987654321"), CustomerKey: keys.Customer("c-42")})
 	f("url", e.Context.Page.URL, "https://loja.example.com/ok?email=(email)&utm_source=influencer")
 	f("referrer", e.Context.Page.Referrer, "https://x.com/?phone=(phone)")
 	f("title", e.Context.Page.Title, "Oi (email)")
@@ -89,7 +92,8 @@ func TestEventIsHashedScrubbedAndEnriched(t *testing.T) {
 func TestOneBadEventDoesNotSinkItsBatch(t *testing.T) {
 	s := newStand(t, nil)
 	good, twice := newID(), newID()
-	bad := `{"eventId":"not-a-uuid","event":"PAGE_VIEW","identity":{"email":"ana@example.com"},"payload":{"customer_id":"c-42","note":"tel +55 11 98765-4321"}}`
+	bad := `{"eventId":"not-a-uuid","event":"PAGE_VIEW","identity":{"email":"ana@example.com"},"payload":{"customer_id":"c-42","note":"tel ` +
+		`+55 11 98765-4321"}}`
 	answer := s.post(200, batchOf(pageView(good), bad, pageView(twice), pageView(twice)))
 	var statuses []string
 	for _, r := range answer.Results {
@@ -112,7 +116,8 @@ func TestOneBadEventDoesNotSinkItsBatch(t *testing.T) {
 	if err := json.Unmarshal(letters[0].Value, &letter); err != nil {
 		t.Fatal(err)
 	}
-	if letter.Code != "invalid_event_id" || letter.CompanyID != testCompany || letter.Topic != wire.TopicEvents || letter.Digest != testHasher(t).Company(testCompany, "BR").Digest([]byte(bad)) || !strings.Contains(letter.Body, "PAGE_VIEW") {
+	if letter.Code != "invalid_event_id" || letter.CompanyID != testCompany || letter.Topic != wire.TopicEvents ||
+		letter.Digest != testHasher(t).Company(testCompany, "BR").Digest([]byte(bad)) || !strings.Contains(letter.Body, "PAGE_VIEW") {
 		t.Errorf("letter %+v", letter)
 	}
 	for _, raw := range []string{"ana@", "c-42", "98765"} {
@@ -215,7 +220,9 @@ func TestEveryShapeAndEncoding(t *testing.T) {
 	f("/v1/events?companyId=co_test", "application/json; charset=utf-8", "", "["+pageView(newID())+"]")
 	f("/v1/events", "text/plain", "", batchOf(pageView(newID())))
 	f("/v1/events", "application/json", "", `{"companyId":"co_test","event":"PAGE_VIEW"}`) // the edge makes the id
-	f("/v1/events?companyId=co_test", "text/plain", "", `[["r1","`+newID()+`","2026-11-21T06:00:00.000Z","PAGE_VIEW",null,"{\"email\":\"ana@example.com\"}",{"url":"https://loja.example.com/","visitorId":"v"}]]`)
+	f("/v1/events?companyId=co_test", "text/plain", "",
+		`[["r1","`+newID()+`","2026-11-21T06:00:00.000Z","PAGE_VIEW",null,"{\"email\":\"ana@example.com\"}",`+
+			`{"url":"https://loja.example.com/","visitorId":"v"}]]`)
 	f("/v1/events", "application/json", "gzip", packed(t, "gzip", single()))
 	f("/v1/events", "application/json", "deflate", packed(t, "deflate", single()))
 	f("/v1/events", "application/json", "br", packed(t, "br", single()))
@@ -299,7 +306,8 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("unknown route: %d %s", response.StatusCode, text)
 	}
 	response, text = s.do("GET", "/readyz", "")
-	if response.StatusCode != 503 || !strings.Contains(string(text), `"reasons":["wrong_hashing_secret"]`) || strings.Contains(string(text), "co_wrong") {
+	if response.StatusCode != 503 || !strings.Contains(string(text), `"reasons":["wrong_hashing_secret"]`) ||
+		strings.Contains(string(text), "co_wrong") {
 		t.Errorf("readyz %d %s", response.StatusCode, text)
 	}
 	if status, text := s.internal("/readyz"); status != 503 || !strings.Contains(text, `"wrong_hashing_secret":["co_wrong"]`) {

@@ -40,14 +40,17 @@ type Config struct {
 	ProduceTimeout    time.Duration // until an event that is not durable gets 503: 5 s
 	ClickWait         time.Duration // a redirect's wait for its click's ack: 50 ms
 
-	MaxBody        int           // request body, before and after inflation: 1 MiB
-	MaxBodies      int           // memory of bodies that arrive or are handled, in bytes, beyond 8 KiB of each: 128 MiB, of one network an eighth; as much again for those with API keys, of one company an eighth
-	MaxConnections int           // 10,000
-	MaxConnsPerIP  int           // of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; of one network four times as many; below 0: no bound
-	ReadTimeout    time.Duration // headers and body of one request: 15 s
-	WriteTimeout   time.Duration // 15 s
-	IdleTimeout    time.Duration // between requests of a connection: 60 s
-	DrainTimeout   time.Duration // from the end of Serve's context to its return: 10 s
+	MaxBody int // request body, before and after inflation: 1 MiB
+	// memory of bodies that arrive or are handled, in bytes, beyond 8 KiB of each: 128 MiB, of one network an eighth; as much again for those
+	// with API keys, of one company an eighth
+	MaxBodies      int
+	MaxConnections int // 10,000
+	// of one IPv4 address or one /64 of IPv6, but for TrustedProxies: 500; of one network four times as many; below 0: no bound
+	MaxConnsPerIP int
+	ReadTimeout   time.Duration // headers and body of one request: 15 s
+	WriteTimeout  time.Duration // 15 s
+	IdleTimeout   time.Duration // between requests of a connection: 60 s
+	DrainTimeout  time.Duration // from the end of Serve's context to its return: 10 s
 
 	// What a request costs is one token for each event, or for each 2 KiB of its
 	// inflated body, whichever is more, also where it is refused.
@@ -154,7 +157,8 @@ type Directory interface {
 	// Follow hands the partition's records in order to handle, from an offset
 	// until ctx ends; caughtUp is called once, at the log's end as it stood at
 	// the start.
-	Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r kafka.Record) error, caughtUp func()) error
+	Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r kafka.Record) error,
+		caughtUp func()) error
 	// LogEnd is the offset that the partition's next record will get.
 	LogEnd(ctx context.Context, topic string, partition int) (int64, error)
 	// TopicID is the id that a topic got when it was made; empty where it has none.

@@ -105,7 +105,8 @@ const exhaustedPause = 50 * time.Millisecond
 
 // exhausting tells whether there was no file descriptor or no memory for a connection.
 func exhausting(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+		errors.Is(err, syscall.ENOMEM)
 }
 
 // admit counts a connection until it is closed, or returns nil if the server, its

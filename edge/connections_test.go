@@ -121,7 +121,8 @@ func TestConnectionsAreCountedByClient(t *testing.T) {
 
 // Networks that hold all connections do not shut out one that has few.
 func TestAFullServerMakesRoomForNetworksWithFew(t *testing.T) {
-	config, err := Config{MaxConnections: 40, MaxConnsPerIP: 5, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}.withDefaults()
+	config, err := Config{MaxConnections: 40, MaxConnsPerIP: 5,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,8 @@ func TestAFullServerMakesRoomForNetworksWithFew(t *testing.T) {
 	f := func(what string, conn *connection, may bool, total int) {
 		t.Helper()
 		if (conn != nil) != may || closed() != total || len(c.open) != 40 {
-			t.Errorf("%s: admitted %t, %d of the greedy are closed, want %t and %d; %d are open", what, conn != nil, closed(), may, total, len(c.open))
+			t.Errorf("%s: admitted %t, %d of the greedy are closed, want %t and %d; %d are open", what, conn != nil, closed(),
+				may, total, len(c.open))
 		}
 	}
 	f("the first of a network", open(2, 1), true, 1)

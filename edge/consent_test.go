@@ -92,7 +92,8 @@ func TestEveryCellOfTheConsentPolicies(t *testing.T) {
 			}
 			want[id] = func(e wire.Event) {
 				if e.Consent != c.consent || (e.CookieID != "") != c.cookie || c.cookie && !strings.Contains(set, e.CookieID) ||
-					(e.VisitorID != "" || e.SessionID != "") != (c.named && e.Event != core.LinkClick) || (e.Identity != wire.Identity{}) != (c.named && identified) {
+					(e.VisitorID != "" || e.SessionID != "") != (c.named && e.Event != core.LinkClick) ||
+					(e.Identity != wire.Identity{}) != (c.named && identified) {
 					t.Errorf("%s, %s: %+v", name, what, e)
 				}
 			}
@@ -112,7 +113,8 @@ func TestEveryCellOfTheConsentPolicies(t *testing.T) {
 			}
 		}
 		body := func(id string) string {
-			return fmt.Sprintf(`{"companyId":%q,"eventId":%q,"event":"PAGE_VIEW","consent":%q,"visitorId":"v-1","sessionId":"s-1","identity":{"email":"ana@example.com"}}`, company[c.policy], id, c.said)
+			return fmt.Sprintf(`{"companyId":%q,"eventId":%q,"event":"PAGE_VIEW","consent":%q,"visitorId":"v-1","sessionId":"s-1",`+
+				`"identity":{"email":"ana@example.com"}}`, company[c.policy], id, c.said)
 		}
 		id := newID()
 		first("an event", id, send("an event", "POST", "/v1/events", body(id), same), true)

@@ -16,7 +16,8 @@ func TestCORS(t *testing.T) {
 	s.eventually("all companies are known", func() bool { return s.edge.directory.state().Companies == 2 })
 	f := func(method, path, origin string, status int, credentials bool) {
 		t.Helper()
-		response, text := s.do(method, path, batchOf(pageView(newID())), "Origin: "+origin, "Access-Control-Request-Method: POST", "Sec-Fetch-Site: same-site")
+		response, text := s.do(method, path, batchOf(pageView(newID())), "Origin: "+origin, "Access-Control-Request-Method: POST",
+			"Sec-Fetch-Site: same-site")
 		h := response.Header
 		if response.StatusCode != status || status == 403 && !strings.Contains(string(text), `"code":"origin_not_allowed"`) {
 			t.Errorf("%s %s from %s: %d %s", method, path, origin, response.StatusCode, text)
@@ -35,7 +36,8 @@ func TestCORS(t *testing.T) {
 		}
 		if method == "OPTIONS" {
 			// An origin that is not listed may be listed a moment later.
-			if age := h.Get("Access-Control-Max-Age"); age != map[bool]string{true: "7200", false: "0"}[credentials] || h.Get("Access-Control-Allow-Methods") != "POST" ||
+			if age := h.Get("Access-Control-Max-Age"); age != map[bool]string{true: "7200", false: "0"}[credentials] ||
+				h.Get("Access-Control-Allow-Methods") != "POST" ||
 				h.Get("Access-Control-Allow-Headers") != "Content-Type, Content-Encoding, X-Request-Id" {
 				t.Errorf("preflight from %s: %v", origin, h)
 			}
@@ -55,20 +57,24 @@ func TestCORS(t *testing.T) {
 	f("POST", "/v1/events", "https://loja.example.com:8443", 403, false)
 
 	// The developer of the page is told what to do.
-	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text), `in the dashboard, page \"Connect your shop\", or by `+"`tributary company set co_test --add-origin https://new.example`") {
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text),
+		`in the dashboard, page \"Connect your shop\", or by `+"`tributary company set co_test --add-origin https://new.example`") {
 		t.Errorf("%s", text)
 	}
 	// Refusals for other reasons can be read, too.
-	if response, _ := s.do("POST", "/v1/events", "{", "Origin: https://evil.example"); response.StatusCode != 400 || response.Header.Get("Access-Control-Allow-Origin") != "https://evil.example" {
+	if response, _ := s.do("POST", "/v1/events", "{", "Origin: https://evil.example"); response.StatusCode != 400 ||
+		response.Header.Get("Access-Control-Allow-Origin") != "https://evil.example" {
 		t.Errorf("a body that is no JSON: %d %v", response.StatusCode, response.Header)
 	}
 	for _, odd := range []string{"*", "https://a.example, https://b.example", "https://" + strings.Repeat("a", 300)} {
-		if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+odd); response.StatusCode != 403 || response.Header.Get("Access-Control-Allow-Origin") != "" {
+		if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+odd); response.StatusCode != 403 ||
+			response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("the origin %.20s: %d %v", odd, response.StatusCode, response.Header)
 		}
 	}
 	// A frame in a sandbox, as Shopify's pixels are, has the origin "null".
-	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); !strings.Contains(string(text), "allow null by `tributary company set co_test --add-origin null`") {
+	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: null"); !strings.Contains(string(text),
+		"allow null by `tributary company set co_test --add-origin null`") {
 		t.Errorf("%s", text)
 	}
 	response, _ := s.do("OPTIONS", "/v1/events", "")
@@ -88,7 +94,8 @@ func TestASandboxedFrameSendsWithoutCredentials(t *testing.T) {
 	s.eventually("both companies are known", func() bool { return s.edge.directory.state().Companies == 2 })
 	body := strings.Replace(batchOf(pageView(newID())), "co_test", "co_pixel", 1)
 	response, text := s.do("POST", "/v1/events", body, "Origin: null", "Sec-Fetch-Site: cross-site")
-	if h := response.Header; response.StatusCode != 200 || h.Get("Access-Control-Allow-Origin") != "null" || h.Get("Access-Control-Allow-Credentials") != "" || len(h.Values("Set-Cookie")) > 0 {
+	if h := response.Header; response.StatusCode != 200 || h.Get("Access-Control-Allow-Origin") != "null" ||
+		h.Get("Access-Control-Allow-Credentials") != "" || len(h.Values("Set-Cookie")) > 0 {
 		t.Errorf("%d %v %s", response.StatusCode, h, text)
 	}
 	response, _ = s.do("OPTIONS", "/v1/events?companyId=co_pixel", "", "Origin: null", "Access-Control-Request-Method: POST")
@@ -116,7 +123,8 @@ func TestSDKFiles(t *testing.T) {
 		t.Helper()
 		response, text := s.do("GET", "/sdk/v1/"+name, "", "Accept-Encoding: "+accept)
 		h := response.Header
-		if response.StatusCode != 200 || string(text) != want || h.Get("Content-Encoding") != coding || h.Get("Content-Type") != contentType || !strings.Contains(h.Get("Cache-Control"), cache) {
+		if response.StatusCode != 200 || string(text) != want || h.Get("Content-Encoding") != coding || h.Get("Content-Type") != contentType ||
+			!strings.Contains(h.Get("Cache-Control"), cache) {
 			t.Errorf("%s, %s: %d %q %v", name, accept, response.StatusCode, text, h)
 		}
 		if h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Cross-Origin-Resource-Policy") != "cross-origin" {
@@ -138,14 +146,17 @@ func TestSDKFiles(t *testing.T) {
 			t.Errorf("%q: %d", name, response.StatusCode)
 		}
 	}
-	if response, text := s.do("HEAD", "/sdk/v1/tributary.js", ""); response.StatusCode != 200 || len(text) != 0 || response.ContentLength != int64(len(plain)) {
+	if response, text := s.do("HEAD", "/sdk/v1/tributary.js", ""); response.StatusCode != 200 || len(text) != 0 ||
+		response.ContentLength != int64(len(plain)) {
 		t.Errorf("HEAD: %d, %d bytes", response.StatusCode, response.ContentLength)
 	}
 }
 
 func TestPixel(t *testing.T) {
 	s := newStand(t, nil)
-	response, text := s.do("GET", "/v1/pixel.gif?companyId=co_test&event=PRODUCT_VIEW&visitorId=v-1&url=https%3A%2F%2Floja.example.com%2Fp&payload=%7B%22a%22%3A1%7D", "", "User-Agent: "+phone)
+	response, text := s.do("GET",
+		"/v1/pixel.gif?companyId=co_test&event=PRODUCT_VIEW&visitorId=v-1&url=https%3A%2F%2Floja.example.com%2Fp&payload=%7B%22a%22%3A1%7D", "",
+		"User-Agent: "+phone)
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "image/gif" || !bytes.Equal(text, []byte(pixelGIF)) {
 		t.Fatalf("%d %q", response.StatusCode, text)
 	}
@@ -153,7 +164,9 @@ func TestPixel(t *testing.T) {
 	if len(events) != 1 {
 		t.Fatalf("%d events", len(events))
 	}
-	if e := events[0]; e.Event != "PRODUCT_VIEW" || e.Via != "pixel" || e.VisitorID != testHasher(t).Company(testCompany, "BR").VisitorID("v-1") || e.Context.Page.URL != "https://loja.example.com/p" || e.Context.UserAgent != phone || string(e.Payload) != `{"a":1}` {
+	if e := events[0]; e.Event != "PRODUCT_VIEW" || e.Via != "pixel" ||
+		e.VisitorID != testHasher(t).Company(testCompany, "BR").VisitorID("v-1") || e.Context.Page.URL != "https://loja.example.com/p" ||
+		e.Context.UserAgent != phone || string(e.Payload) != `{"a":1}` {
 		t.Errorf("%+v", e)
 	}
 	if response, _ = s.do("GET", "/v1/pixel.gif?companyId=co_nobody", ""); response.StatusCode != 401 {

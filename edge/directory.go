@@ -27,7 +27,8 @@ type entries struct {
 }
 
 func newEntries() *entries {
-	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, names: map[string]names{}, keys: map[string]*wire.APIKey{}, origins: map[string]int{}, hosts: map[string][]string{}}
+	return &entries{companies: map[string]*company{}, links: map[string]*wire.Link{}, names: map[string]names{},
+		keys: map[string]*wire.APIKey{}, origins: map[string]int{}, hosts: map[string][]string{}}
 }
 
 // directory is the edge's view of directory.v1. Each time it begins to read the
@@ -195,7 +196,8 @@ func (d *directory) tellWrongKey(companyID string) {
 		return
 	}
 	d.wrong[companyID] = true
-	d.log.Error("directory: this edge's hashing secret is not the one the company's keys are made with: its events are refused until the secrets agree", "company", companyID)
+	d.log.Error("directory: this edge's hashing secret is not the one the company's keys are made with: its events are refused until the "+
+		"secrets agree", "company", companyID)
 }
 
 func (s *entries) removeOrigins(c *company) {

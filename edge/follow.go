@@ -65,7 +65,8 @@ func (d *directory) reachedEnd(end int64) {
 	d.refilling = lacking > 0 || len(d.rebuilt.companies) == 0
 	switch {
 	case lacking > 0:
-		d.log.Warn("directory: the topic lacks companies; those known before are served until no more come", "companies", len(d.rebuilt.companies), "lacking", lacking)
+		d.log.Warn("directory: the topic lacks companies; those known before are served until no more come", "companies",
+			len(d.rebuilt.companies), "lacking", lacking)
 	case d.refilling:
 		d.log.Info("directory: the topic holds no company yet")
 	default:

@@ -106,7 +106,8 @@ func FuzzInflate(f *testing.F) {
 		}
 		for encoding := range encodings {
 			var into bytes.Buffer
-			if text, err := i.inflate(strings.Replace(encoding, "bare", "deflate", 1), deflated(t, encoding, sound), &into); err != nil || text != sound {
+			if text, err := i.inflate(strings.Replace(encoding, "bare", "deflate", 1), deflated(t, encoding, sound), &into); err != nil ||
+				text != sound {
 				t.Fatalf("%s after %q: %q, %v", encoding, body, text, err)
 			}
 		}
@@ -119,7 +120,8 @@ func FuzzPixel(f *testing.F) {
 	for _, query := range []string{
 		"companyId=c&event=PAGE_VIEW&url=https%3A%2F%2Fx.example%2F%3Fa%3D%22&title=%00%ff",
 		`payload={"a":1},"visitorId":"x"`, `payload={"a":1}}&visitorId=%22%7D`, "payload=%5B1%5D", "event=%22%2C%22identity%22%3A%7B%7D",
-		"visitorId=a&visitorId=b&timestamp=2026-01-01T00:00:00Z", "payload=null", "url=%", "event=page_view&payload=%7B%22a%22%3A%22%5Cu0022%22%7D",
+		"visitorId=a&visitorId=b&timestamp=2026-01-01T00:00:00Z", "payload=null", "url=%",
+		"event=page_view&payload=%7B%22a%22%3A%22%5Cu0022%22%7D",
 	} {
 		f.Add(query, "https://mail.example/")
 	}
@@ -168,7 +170,8 @@ func FuzzPixel(f *testing.F) {
 // parameters, which it has once each, and that it is one line of a header.
 func FuzzShortLink(f *testing.F) {
 	for _, destination := range []string{
-		testLink, "https://x.example/?utm%5Fsource=a&utm_source=b&trb_click=c&&=&d#f", "https://x.example?a=%zz&b=+;c", "https://x.example/#/p?utm_medium=x",
+		testLink, "https://x.example/?utm%5Fsource=a&utm_source=b&trb_click=c&&=&d#f", "https://x.example?a=%zz&b=+;c",
+		"https://x.example/#/p?utm_medium=x",
 		"//x.example/%2F?%00", "https://u:p@x.example:8443/é?é=é",
 	} {
 		f.Add(destination, "Ana & Prado", "Verão=26")
@@ -196,7 +199,8 @@ func FuzzShortLink(f *testing.F) {
 		if after.Scheme != before.Scheme || after.Host != before.Host || after.Path != before.Path || after.Fragment != before.Fragment {
 			t.Errorf("%q became %q", destination, location)
 		}
-		names := map[string]string{"utm_source": linkSource, "utm_medium": linkMedium, "utm_campaign": influencer, "utm_content": campaign, core.TrbClick: signed}
+		names := map[string]string{"utm_source": linkSource, "utm_medium": linkMedium, "utm_campaign": influencer, "utm_content": campaign,
+			core.TrbClick: signed}
 		var kept []string // of the destination's own
 		for pair := range strings.SplitSeq(before.RawQuery, "&") {
 			name, _, _ := strings.Cut(pair, "=")
@@ -216,7 +220,8 @@ func FuzzShortLink(f *testing.F) {
 				t.Errorf("%s of %q is %q, want %q", name, location, got, want)
 			}
 		}
-		if c, ids := core.ParseCampaign(location); before.RawQuery == "" && !slices.Contains(ids, core.Param{Name: core.TrbClick, Value: signed}) {
+		if c, ids := core.ParseCampaign(location); before.RawQuery == "" &&
+			!slices.Contains(ids, core.Param{Name: core.TrbClick, Value: signed}) {
 			t.Errorf("a page does not find our click in %q: %v %v", location, c, ids)
 		}
 	})
@@ -228,7 +233,8 @@ func FuzzLandingClick(f *testing.F) {
 	signer := identity.NewSigner(testHasher(f), nil)
 	s := &Server{signer: signer}
 	sound := signer.Sign(identity.SignedClick, "Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123456789ab")
-	for _, text := range []string{sound, sound[:len(sound)-1], "x" + sound, sound + "&trb_click=" + sound, "%41" + sound[1:], strings.ToUpper(sound), "Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123456789ab", ".1", "a.b.1aaaaaaaaaaaa"} {
+	for _, text := range []string{sound, sound[:len(sound)-1], "x" + sound, sound + "&trb_click=" + sound, "%41" + sound[1:],
+		strings.ToUpper(sound), "Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123456789ab", ".1", "a.b.1aaaaaaaaaaaa"} {
 		f.Add("https://x.example/?" + core.TrbClick + "=" + text)
 	}
 	f.Fuzz(func(t *testing.T, pageURL string) {

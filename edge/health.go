@@ -1,14 +1,13 @@
 package edge
 
 import (
-	"bytes"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/common/expfmt"
 	"github.com/valyala/fasthttp"
 )
 
@@ -160,23 +159,13 @@ func (s *Server) Internal() http.Handler {
 		w.WriteHeader(r.code())
 		_ = json.NewEncoder(w).Encode(r)
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.deps.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", s.metricsHandler())
 	return mux
 }
 
-func (s *Server) metricsPage(ctx *fasthttp.RequestCtx) {
-	families, err := s.deps.Registry.Gather()
-	if err != nil {
-		s.deps.Logger.Error("metrics: gathering failed in part", "error", err)
-	}
-	format := expfmt.NewFormat(expfmt.TypeTextPlain)
-	var page bytes.Buffer
-	encoder := expfmt.NewEncoder(&page, format)
-	for _, family := range families {
-		if err := encoder.Encode(family); err != nil {
-			s.deps.Logger.Error("metrics: a family cannot be written", "error", err)
-		}
-	}
-	ctx.SetContentType(string(format))
-	ctx.SetBody(page.Bytes())
+// metricsHandler writes the metrics; those that cannot be gathered are left out.
+func (s *Server) metricsHandler() http.Handler {
+	return promhttp.HandlerFor(s.deps.Registry, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(s.deps.Logger.Handler(), slog.LevelError),
+	})
 }

@@ -34,14 +34,16 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 			t.Errorf("%s under %s: %d %s, want %d", code, host, response.StatusCode, location, status)
 		}
 	}
-	for _, host := range []string{"collect.loja-a.example", "COLLECT.Loja-A.Example:8443", "loja-a.example", "collect.loja-a.example.", "x.outra-a.example"} {
+	for _, host := range []string{"collect.loja-a.example", "COLLECT.Loja-A.Example:8443", "loja-a.example", "collect.loja-a.example.",
+		"x.outra-a.example"} {
 		f(host, "shop", true)
 		f(host, "chat", true) // wherever the store's own links lead
 		f(host, "phish", false)
 		f(host, "near", false)
 		f(host, "guest", true)
 	}
-	for _, host := range []string{"go.loja-a.example", "collect.example", "loja-a.example.evil.example", "127.0.0.1"} { // everybody's, and nobody's
+	// everybody's, and nobody's
+	for _, host := range []string{"go.loja-a.example", "collect.example", "loja-a.example.evil.example", "127.0.0.1"} {
 		f(host, "shop", true)
 		f(host, "phish", true)
 	}
@@ -57,7 +59,8 @@ func TestALinkOpensUnderNoOtherStoresHost(t *testing.T) {
 	f("collect.loja-a.example", "away", true)
 	f("collect.loja-a.example", "phish", false)
 	f("collect.outra-a.example", "chat", true)
-	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Rev: 1, Hosts: []string{"www.loja-a.example", "outra-a.example", "127.0.0.1", "127.1"}})
+	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Rev: 1,
+		Hosts: []string{"www.loja-a.example", "outra-a.example", "127.0.0.1", "127.1"}})
 	s.publishCompany(wire.Company{CompanyID: "co_c", Hosts: []string{"c.example"}})
 	s.eventually("the address", func() bool {
 		response, _ := s.do("GET", "/s/shop", "", "User-Agent: "+phone, "Host: x.c.example")
@@ -88,7 +91,8 @@ func TestTheHostOfTheShortBaseIsEverybodys(t *testing.T) {
 	s := newBroker(t, "")
 	s.publishCompany(wire.Company{CompanyID: "co_a", StoreID: "a", Hosts: []string{"loja-a.example"}})
 	s.publishCompany(wire.Company{CompanyID: "co_b"})
-	s.publish(wire.LinkKeyPrefix+"other", wire.Link{V: 1, Rev: 1, CompanyID: "co_b", LinkID: "other", URL: "https://loja-b.example/", Influencer: "Ana"})
+	s.publish(wire.LinkKeyPrefix+"other",
+		wire.Link{V: 1, Rev: 1, CompanyID: "co_b", LinkID: "other", URL: "https://loja-b.example/", Influencer: "Ana"})
 	s.publish(wire.InstallationKey, wire.Installation{V: 1, ID: "i_test", ShortBase: "Go.loja-a.example"})
 	start := func() { s.start(func(c *Config, _ *Deps) { c.SnapshotFile = file }) }
 	start()

@@ -160,8 +160,10 @@ func (c *isolationClient) request() sentRequest {
 	head := "Host: x\r\nX-Request-Id: " + mark + "\r\nUser-Agent: Agent/" + mark + "\r\nOrigin: " + testOrigin + "\r\n"
 	event := func(id string, fill int) string {
 		r.ids = append(r.ids, id)
-		return fmt.Sprintf(`{"eventId":%q,"event":"PRODUCT_VIEW","payload":{"a":"%s","b\n":"\u00e9%s"},"visitorId":"%s","sessionId":"s-%s","stream":"d-%s",
-			"identity":{"customer_id":"%s"},"context":{"page":{"url":"https://loja.example.com/%s?utm_source=%s&utm_campaign=%s","title":"T %s%s"},"locale":"pt\u002d%s"}}`,
+		return fmt.Sprintf(`{"eventId":%q,"event":"PRODUCT_VIEW","payload":{"a":"%s","b\n":"\u00e9%s"},"visitorId":"%s","sessionId":"s-%s",
+			"stream":"d-%s",
+			"identity":{"customer_id":"%s"},
+				"context":{"page":{"url":"https://loja.example.com/%s?utm_source=%s&utm_campaign=%s","title":"T %s%s"},"locale":"pt\u002d%s"}}`,
 			id, mark, mark, tagOf(id), mark, mark, tagOf(id), mark, mark, mark, mark, strings.Repeat(" "+mark, fill), mark[:8])
 	}
 	post := func(body, more string) string {
@@ -196,10 +198,12 @@ func (c *isolationClient) request() sentRequest {
 	case 10:
 		id := newID()
 		r.route, r.ids = "pixel", []string{id}
-		r.raw = "GET /v1/pixel.gif?companyId=co_test&event=EMAIL_OPEN&eventId=" + id + "&title=" + mark + "&payload=" + url.QueryEscape(`{"a":"`+mark+`"}`) + " HTTP/1.1\r\n" + head + "\r\n"
+		r.raw = "GET /v1/pixel.gif?companyId=co_test&event=EMAIL_OPEN&eventId=" + id + "&title=" + mark + "&payload=" +
+			url.QueryEscape(`{"a":"`+mark+`"}`) + " HTTP/1.1\r\n" + head + "\r\n"
 	case 11:
 		r.route = "link"
-		r.raw = "GET /s/" + testCode + " HTTP/1.1\r\nReferer: https://" + mark + ".example.com/\r\n" + strings.Replace(head, "Origin: "+testOrigin+"\r\n", "", 1) + "\r\n"
+		r.raw = "GET /s/" + testCode + " HTTP/1.1\r\nReferer: https://" + mark + ".example.com/\r\n" +
+			strings.Replace(head, "Origin: "+testOrigin+"\r\n", "", 1) + "\r\n"
 	case 12:
 		r.route = "refused"
 		r.raw = post(`{"companyId":"co_test","events":[{"event":"X","payload":{"a":"`+mark+`"}},`, "")
@@ -416,7 +420,8 @@ func isolation(t *testing.T, spooled bool) {
 					t.Errorf("event %s holds a text of another: %s", e.EventID, r.Value)
 				}
 			}
-			if e.Via != wire.ViaPixel && e.Via != wire.ViaLink && (e.VisitorID != keys.VisitorID(tagOf(e.EventID)) || e.Identity.CustomerKey != keys.Customer(tagOf(e.EventID))) {
+			if e.Via != wire.ViaPixel && e.Via != wire.ViaLink &&
+				(e.VisitorID != keys.VisitorID(tagOf(e.EventID)) || e.Identity.CustomerKey != keys.Customer(tagOf(e.EventID))) {
 				t.Errorf("event %s has the keys %q, %q of another", e.EventID, e.VisitorID, e.Identity.CustomerKey)
 			}
 			if len(found) != 1 {

@@ -36,7 +36,8 @@ func (s *Server) knownEvents(ctx *fasthttp.RequestCtx) {
 		EventIDs  []string `json:"eventIds"`
 	}
 	if err := json.Unmarshal(body, &asked); err != nil {
-		s.refuse(ctx, refusal{http.StatusBadRequest, Code(core.CodeInvalidJSON), `the body must be {"companyId": text, "eventIds": [text, …]}`, 0})
+		s.refuse(ctx, refusal{http.StatusBadRequest, Code(core.CodeInvalidJSON),
+			`the body must be {"companyId": text, "eventIds": [text, …]}`, 0})
 		return
 	}
 	if len(asked.EventIDs) > core.MaxBatchEvents {

@@ -34,7 +34,8 @@ func TestAPageLearnsWhichEventsAreKnown(t *testing.T) {
 		if err := json.Unmarshal(text, &answer); err != nil {
 			t.Fatalf("%s: %v in %s", name, err, text)
 		}
-		if got := append(answer.Known, answer.Error.Code); response.StatusCode != status || !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "" }), want) {
+		if got := append(answer.Known, answer.Error.Code); response.StatusCode != status ||
+			!slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "" }), want) {
 			t.Errorf("%s: %d %v, want %d %v", name, response.StatusCode, got, status, want)
 		}
 	}

@@ -238,7 +238,8 @@ func (s *Server) answerNoLink(ctx *fasthttp.RequestCtx) {
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("text/html; charset=utf-8")
 	ctx.SetBodyString(`<!doctype html><html lang="pt-BR"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-		`<title>` + html.EscapeString(title) + `</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}</style>` +
+		`<title>` + html.EscapeString(title) +
+		`</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}</style>` +
 		`<h1>` + html.EscapeString(title) + `</h1><p>` + html.EscapeString(text) + `</p></html>`)
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-const phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 340.0"
+const phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 " +
+	"Instagram 340.0"
 
 func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 	s := newStand(t, nil)
@@ -32,7 +33,8 @@ func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 	if code != testCode || !core.ValidUUIDv7(id) || click != testSigner(t).Sign(identity.SignedClick, code+"."+id) {
 		t.Errorf("trb_click %q", click)
 	}
-	want := "https://loja.example.com/p/camiseta?cor=azul&utm_source=influencer&utm_medium=link&utm_campaign=Ana+Prado&utm_content=Ver%C3%A3o+26&trb_click=" + click + "#frete"
+	want := "https://loja.example.com/p/camiseta?cor=azul&utm_source=influencer&utm_medium=link&utm_campaign=Ana+Prado&" +
+		"utm_content=Ver%C3%A3o+26&trb_click=" + click + "#frete"
 	if location != want {
 		t.Errorf("Location %s\nwant     %s", location, want)
 	}
@@ -41,8 +43,10 @@ func TestShortLinkRedirectsAndCountsTheClick(t *testing.T) {
 		t.Fatalf("%d events", len(events))
 	}
 	e := events[0]
-	if e.Event != "LINK_CLICK" || e.Via != "link" || e.Bot != "none" || e.EventID != id || e.Consent != "unknown" || e.CompanyID != testCompany ||
-		e.Context.UserAgent != phone || e.Context.Page.Referrer != "https://www.instagram.com/?e=(email)" || e.Context.ClickIDs["trb_click"] != click {
+	if e.Event != "LINK_CLICK" || e.Via != "link" || e.Bot != "none" || e.EventID != id || e.Consent != "unknown" ||
+		e.CompanyID != testCompany ||
+		e.Context.UserAgent != phone || e.Context.Page.Referrer != "https://www.instagram.com/?e=(email)" ||
+		e.Context.ClickIDs["trb_click"] != click {
 		t.Errorf("event %+v", e)
 	}
 	if e.Click == nil || *e.Click != (wire.Click{ID: id, Code: testCode, Verified: true, LinkID: "link_1", Destination: location}) {
@@ -94,7 +98,8 @@ func hasBot(events []wire.Event, bot wire.Bot) bool {
 func TestUnknownShortLinkIsAPage(t *testing.T) {
 	s := newStand(t, nil)
 	response, text := s.do("GET", "/s/nope", "")
-	if response.StatusCode != 404 || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") || !strings.Contains(string(text), "Link not found") {
+	if response.StatusCode != 404 || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") ||
+		!strings.Contains(string(text), "Link not found") {
 		t.Errorf("%d %s", response.StatusCode, text)
 	}
 	s.publish(wire.LinkKeyPrefix+testCode, nil)

@@ -34,7 +34,8 @@ var clickIDNames = core.ClickIDs()
 // our own order API call the same.
 var eventNames = memberNames{
 	known: []string{
-		"event", "companyId", "eventId", "timestamp", "visitorId", "sessionId", "payload", "identity", "context", "consent", "frame", "stream", "seq",
+		"event", "companyId", "eventId", "timestamp", "visitorId", "sessionId", "payload", "identity", "context", "consent",
+		"frame", "stream", "seq",
 		"events", "sentAt", "dropped", // of a batch
 	},
 	meant: map[string]string{
@@ -65,7 +66,8 @@ var eventNames = memberNames{
 			},
 		},
 		"context": {
-			path: "context.", known: []string{"page", "url", "referrer", "title", "campaign", "clickIds", "library", "locale", "screen", "userAgent"},
+			path: "context.", known: []string{"page", "url", "referrer", "title", "campaign", "clickIds", "library", "locale",
+				"screen", "userAgent"},
 			meant: map[string]string{
 				"ua": "userAgent", "path": "page.path", "language": "locale", "lang": "locale", "utm": "campaign", "href": "url",
 				"utmsource": "campaign.source", "utmmedium": "campaign.medium", "utmcampaign": "campaign.name",

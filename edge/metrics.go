@@ -72,7 +72,10 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	m := &metrics{
 		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
 		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
-		clicks:   counter("clicks_total", "Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka acknowledged), lost (not durable), repeated (the same visitor has just opened the link), limited (too many of one network).", "outcome"),
+		clicks: counter("clicks_total",
+			"Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka "+
+				"acknowledged), lost (not durable), repeated (the same visitor has just opened the link), limited (too many of one network).",
+			"outcome"),
 		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
 		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
 		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -87,16 +90,22 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
 		}),
 		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total", Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that had fewer.",
+			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total",
+			Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that " +
+				"had fewer.",
 		}),
 		refusedBodies: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "bodies_refused_total", Help: "Requests refused while their bodies arrived, since those of all, of their network or of their API key's company had too much memory.",
+			Namespace: "tributary", Subsystem: "edge", Name: "bodies_refused_total",
+			Help: "Requests refused while their bodies arrived, since those of all, of their network or of their API key's company had too " +
+				"much memory.",
 		}),
 		untold: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total", Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
+			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total",
+			Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
 		}),
 		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total", Help: "Bytes of rejected events that were redacted for dead letters.",
+			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total",
+			Help: "Bytes of rejected events that were redacted for dead letters.",
 		}),
 		lastProduced: &lastProduce{},
 	}
@@ -104,7 +113,8 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
 		m.events.WithLabelValues(string(s))
 	}
-	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost, clickRepeated, clickLimited, clickArchived} {
+	for _, outcome := range []clickOutcome{clickCounted, clickBot, clickPrefetch, clickHead, clickEmbedded, clickLate, clickLost,
+		clickRepeated, clickLimited, clickArchived} {
 		m.clicks.WithLabelValues(string(outcome))
 	}
 	for _, outcome := range []produceOutcome{produceOK, produceTemporary, producePermanent} {

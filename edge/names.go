@@ -87,7 +87,8 @@ func (s *Server) keepNames(e *core.Event, companyID string, was sent) {
 		})
 	}
 	now, before := &e.Context.Campaign, &was.campaign
-	for _, value := range [][2]*string{{&now.Source, &before.Source}, {&now.Medium, &before.Medium}, {&now.Name, &before.Name}, {&now.Content, &before.Content}, {&now.Term, &before.Term}} {
+	for _, value := range [][2]*string{{&now.Source, &before.Source}, {&now.Medium, &before.Medium}, {&now.Name, &before.Name},
+		{&now.Content, &before.Content}, {&now.Term, &before.Term}} {
 		if *value[0] != *value[1] && keep(*value[1]) {
 			*value[0] = *value[1]
 		}

@@ -18,12 +18,15 @@ func TestNamesInUTMValuesAreNotScrubbed(t *testing.T) {
 	s.publishCompany(wire.Company{})
 	s.publishCompany(wire.Company{CompanyID: "co_other"})
 	const influencer, campaign, code = "Ana @ana.prado", "Live 11 98765-4321", "Nm12Cd"
-	s.publish(wire.LinkKeyPrefix+code, wire.Link{V: 1, Rev: 1, CompanyID: testCompany, LinkID: "l", URL: "https://loja.example.com/?e=b@x.com", Influencer: influencer, Campaign: campaign})
+	s.publish(wire.LinkKeyPrefix+code,
+		wire.Link{V: 1, Rev: 1, CompanyID: testCompany, LinkID: "l", URL: "https://loja.example.com/?e=b@x.com",
+			Influencer: influencer, Campaign: campaign})
 	s.start(nil)
 	const query = "utm_campaign=ANA+%40ana.prado&utm_content=live%2011%2098765-4321"
 	const url = "https://loja.example.com/?" + query + "&e=b%40x.com"
 	for _, company := range []string{testCompany, "co_other"} {
-		s.post(200, `{"companyId":"`+company+`","events":[{"eventId":"`+newID()+`","event":"PAGE_VIEW","timestamp":"2026-03-15T12:00:00Z","context":{"page":{"url":"`+url+`"},
+		s.post(200, `{"companyId":"`+company+`","events":[{"eventId":"`+newID()+`","event":"PAGE_VIEW","timestamp":"2026-03-15T12:00:00Z",`+
+			`"context":{"page":{"url":"`+url+`"},
 			"campaign":{"source":"b@x.com","name":"ana @ANA.prado","content":"Live 11 98765-4321","term":"x@ana.prado"}}}]}`)
 	}
 	response, _ := s.do("GET", "/s/"+code, "")
@@ -51,7 +54,8 @@ func TestNamesInUTMValuesAreNotScrubbed(t *testing.T) {
 			f("the campaign", c.Source+" / "+c.Name+" / "+c.Content+" / "+c.Term, "(email) / ana @ANA.prado / Live 11 98765-4321 / (email)")
 		default:
 			f("another company's campaign", c.Name+" / "+c.Content, "ana @ANA.prado / Live (phone)")
-			f("another company's URL", e.Context.Page.URL, "https://loja.example.com/?utm_campaign=(email)&utm_content=live%2011%2098765-4321&e=(email)")
+			f("another company's URL", e.Context.Page.URL,
+				"https://loja.example.com/?utm_campaign=(email)&utm_content=live%2011%2098765-4321&e=(email)")
 		}
 	}
 	if found != 3 {

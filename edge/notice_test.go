@@ -14,7 +14,8 @@ import (
 // by the same ids where a batch is sent again.
 func TestTheEdgeTellsWhatIsNotInTheTopic(t *testing.T) {
 	s := newStand(t, nil)
-	const chrome = "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+	const chrome = "User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 " +
+		"Safari/537.36"
 	view := func(id string, seq int) string {
 		return fmt.Sprintf(`{"eventId":%q,"event":"PAGE_VIEW","stream":"ana@example.com","seq":%d}`, id, seq)
 	}
@@ -38,7 +39,8 @@ func TestTheEdgeTellsWhatIsNotInTheTopic(t *testing.T) {
 		}
 		told++
 		got = list[told-1]
-		if len(got.ID) != 16 || got.ReceivedAt.IsZero() || got.V != 1 || got.CompanyID != testCompany || got.Origin != testOrigin || got.Agent != "chrome" || got.Duplicate != want.Duplicate || len(got.Rejected) != len(want.Rejected) {
+		if len(got.ID) != 16 || got.ReceivedAt.IsZero() || got.V != 1 || got.CompanyID != testCompany || got.Origin != testOrigin ||
+			got.Agent != "chrome" || got.Duplicate != want.Duplicate || len(got.Rejected) != len(want.Rejected) {
 			t.Errorf("%s: %+v", body, got)
 		}
 		for i, r := range want.Rejected {
@@ -79,10 +81,12 @@ func TestTheEdgeTellsWhatIsNotInTheTopic(t *testing.T) {
 	if !bytes.Equal(sent.Dropped.ID, resent.Dropped.ID) || bytes.Equal(sent.ID, resent.ID) {
 		t.Errorf("a batch that is sent again: %x, %x", sent.Dropped.ID, resent.Dropped.ID)
 	}
-	if stored := s.events(); sent.Dropped.Stream == "" || sent.Dropped.Stream != stored[0].Stream || resent.Dropped.Stream != sent.Dropped.Stream || strings.Contains(sent.Dropped.Stream, "ana") {
+	if stored := s.events(); sent.Dropped.Stream == "" || sent.Dropped.Stream != stored[0].Stream ||
+		resent.Dropped.Stream != sent.Dropped.Stream || strings.Contains(sent.Dropped.Stream, "ana") {
 		t.Errorf("the stream is %q, and that of events %q", sent.Dropped.Stream, stored[0].Stream)
 	}
-	other := f(batch(`,"dropped":{"queue_full":4}`, view(e, 3)), &wire.Notice{Duplicate: 1, Dropped: &wire.NoticeDropped{Counts: map[string]int64{"queue_full": 4}}})
+	other := f(batch(`,"dropped":{"queue_full":4}`, view(e, 3)),
+		&wire.Notice{Duplicate: 1, Dropped: &wire.NoticeDropped{Counts: map[string]int64{"queue_full": 4}}})
 	if bytes.Equal(sent.Dropped.ID, other.Dropped.ID) {
 		t.Error("more that was given up has the same id")
 	}

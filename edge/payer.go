@@ -91,7 +91,8 @@ func (s *Server) charge(p *payer, now time.Time, tokens int) {
 }
 
 func refusedNetwork(wait time.Duration) *refusal {
-	return &refusal{http.StatusTooManyRequests, codeRateLimitExceeded, "too many events or bytes a second from this network; send them again later", boundedWait(wait)}
+	return &refusal{http.StatusTooManyRequests, codeRateLimitExceeded,
+		"too many events or bytes a second from this network; send them again later", boundedWait(wait)}
 }
 
 // boundedWait is what Retry-After says: from a second to a minute.

@@ -61,19 +61,23 @@ func (p *planter) event(id string) map[string]any {
 	ids := []string{p.phone(), p.email("%s%%40example.com"), p.email("%s@example.com")}
 	return map[string]any{
 		"eventId": id, "event": "PRODUCT_VIEW", "visitorId": ids[0], "sessionId": ids[1], "stream": ids[2],
-		"identity": map[string]any{"email": p.email("%s@example.com"), "phone": p.phone(), "customer_id": p.phone(), "cart_token": p.email("%s@x.com")},
+		"identity": map[string]any{"email": p.email("%s@example.com"), "phone": p.phone(), "customer_id": p.phone(),
+			"cart_token": p.email("%s@x.com")},
 		"payload": map[string]any{
-			"phones": []any{p.phone(), p.phone()}, "phoneNumber1": p.phone(), "contactNumber": p.phone(), "telefone": map[string]any{"numero": p.phone()},
-			"note": p.anywhere(), "nested": map[string]any{"deep": []any{p.anywhere(), p.anywhere()}, p.email("%s@example.com"): true},
+			"phones": []any{p.phone(), p.phone()}, "phoneNumber1": p.phone(), "contactNumber": p.phone(),
+			"telefone": map[string]any{"numero": p.phone()},
+			"note":     p.anywhere(), "nested": map[string]any{"deep": []any{p.anywhere(), p.anywhere()}, p.email("%s@example.com"): true},
 			"json": `{"celular":"` + p.phone() + `","to":"` + p.email("%s@example.com") + `"}`,
 			"text": "Telefone: " + p.phone() + ", ou " + p.anywhere(),
 		},
 		"context": map[string]any{
 			"page": map[string]any{
-				"url": "https://loja.example.com/c?phones=" + p.phone() + "&e=" + p.email("%s%%EF%%BC%%A0example.com"), "path": "/c/" + p.email("%s@example.com"),
+				"url":      "https://loja.example.com/c?phones=" + p.phone() + "&e=" + p.email("%s%%EF%%BC%%A0example.com"),
+				"path":     "/c/" + p.email("%s@example.com"),
 				"referrer": "https://wa.me/" + p.phone(), "title": p.anywhere(),
 			},
-			"campaign": map[string]any{"source": p.anywhere(), "medium": p.anywhere(), "name": p.anywhere(), "content": p.anywhere(), "term": p.anywhere()},
+			"campaign": map[string]any{"source": p.anywhere(), "medium": p.anywhere(), "name": p.anywhere(), "content": p.anywhere(),
+				"term": p.anywhere()},
 			"clickIds": map[string]any{"gclid": p.email("%s＠example.com"), "fbclid": p.email("%s%%40example.com"), "trb_click": p.email("%s@x.com")},
 			"library":  map[string]any{"name": p.phone(), "version": p.email("%s%%40x.com")},
 			"locale":   p.phone(), "screen": p.phone(), "userAgent": "App/1.0 (" + p.phone() + ") " + p.email("%s%%40x.com"),
@@ -110,20 +114,24 @@ func TestPersonalValuesReachNeitherKafkaNorTheLog(t *testing.T) {
 		"companyId": {testCompany}, "visitorId": {p.phone()}, "sessionId": {p.email("%s@x.com")}, "url": {"https://wa.me/" + p.phone()},
 		"referrer": {p.anywhere()}, "title": {p.anywhere()}, "payload": {`{"phoneNumber1":` + p.phone() + `}`},
 	}
-	if response, text := s.do("GET", "/v1/pixel.gif?"+query.Encode(), "", "User-Agent: Mail/1 ("+p.phone()+")", "X-Request-Id: "+p.phone()); response.StatusCode != 200 {
+	if response, text := s.do("GET", "/v1/pixel.gif?"+query.Encode(), "", "User-Agent: Mail/1 ("+p.phone()+")",
+		"X-Request-Id: "+p.phone()); response.StatusCode != 200 {
 		t.Fatalf("pixel %d %s", response.StatusCode, text)
 	}
-	if response, _ := s.do("GET", "/s/"+testCode, "", "Referer: https://wa.me/"+p.phone(), "User-Agent: "+p.email("%s@x.com")+" "+p.phone()); response.StatusCode != 302 {
+	if response, _ := s.do("GET", "/s/"+testCode, "", "Referer: https://wa.me/"+p.phone(),
+		"User-Agent: "+p.email("%s@x.com")+" "+p.phone()); response.StatusCode != 302 {
 		t.Fatalf("short link %d", response.StatusCode)
 	}
 
 	// The same, refused: for its id, its time, its name, and for what is no event at all.
-	for field, value := range map[string]any{"eventId": p.phone(), "timestamp": p.phone(), "event": p.email("%s@x.com"), "seq": p.phone(), "consent": p.email("%s@x.com")} {
+	for field, value := range map[string]any{"eventId": p.phone(), "timestamp": p.phone(), "event": p.email("%s@x.com"), "seq": p.phone(),
+		"consent": p.email("%s@x.com")} {
 		bad := p.event(newID())
 		bad[field] = value
 		s.post(200, batchOf(asJSON(t, bad)))
 	}
-	s.post(200, batchOf(asJSON(t, p.phone()), asJSON(t, []any{p.email("%s@x.com")}), asJSON(t, []any{"r1", p.phone(), nil, "PAGE_VIEW", nil, nil, flat})))
+	s.post(200, batchOf(asJSON(t, p.phone()), asJSON(t, []any{p.email("%s@x.com")}),
+		asJSON(t, []any{"r1", p.phone(), nil, "PAGE_VIEW", nil, nil, flat})))
 
 	s.eventually("the click is written", func() bool { return len(s.events()) == 4 })
 	var written bytes.Buffer
@@ -161,10 +169,13 @@ func TestAPathIsScrubbedWithItsHost(t *testing.T) {
 			t.Errorf("%+v\nbecame %+v", page, e.Context.Page)
 		}
 	}
-	f(core.Page{URL: "https://wa.me/5511987654321?text=oi", Path: "/5511987654321"}, core.Page{URL: "https://wa.me/(phone)?text=oi", Path: "/(phone)"})
+	f(core.Page{URL: "https://wa.me/5511987654321?text=oi", Path: "/5511987654321"},
+		core.Page{URL: "https://wa.me/(phone)?text=oi", Path: "/(phone)"})
 	f(core.Page{URL: "https://wa.me?x", Path: "5511987654321"}, core.Page{URL: "https://wa.me?x", Path: "/(phone)"})
-	f(core.Page{URL: "https://x.com/p/5511987654321#a", Path: "/p/5511987654321"}, core.Page{URL: "https://x.com/p/5511987654321#a", Path: "/p/5511987654321"})
-	f(core.Page{URL: "https://ana@example.com/u/bia@example.com", Path: "/u/bia@example.com"}, core.Page{URL: "https://(email)/u/(email)", Path: "/u/(email)"})
+	f(core.Page{URL: "https://x.com/p/5511987654321#a", Path: "/p/5511987654321"},
+		core.Page{URL: "https://x.com/p/5511987654321#a", Path: "/p/5511987654321"})
+	f(core.Page{URL: "https://ana@example.com/u/bia@example.com", Path: "/u/bia@example.com"},
+		core.Page{URL: "https://(email)/u/(email)", Path: "/u/(email)"})
 	f(core.Page{Path: "/u/bia@example.com"}, core.Page{Path: "/u/(email)"})
 	f(core.Page{URL: "https://x.com"}, core.Page{URL: "https://x.com"})
 }

@@ -155,7 +155,8 @@ func TestAShortLinkThatIsNotOpenedAsADocumentIsNoClick(t *testing.T) {
 	f("document", true, "Accept: image/webp")
 	f("", true, "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 	f("", true, "Accept: */*")
-	f("", false, "Accept: image/webp,image/avif,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5") // a picture in Safari before 16.4
+	// a picture in Safari before 16.4
+	f("", false, "Accept: image/webp,image/avif,video/*;q=0.8,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5")
 	f("", false, "Accept: image/png,image/svg+xml,image/*;q=0.8,video/*;q=0.8,*/*;q=0.5")
 	for _, dest := range []string{"image", "iframe", "frame", "script", "empty", "embed", "object", "style", "x"} {
 		f(dest, false)
@@ -190,7 +191,8 @@ func TestALandingSaysWhetherItsClickIsOurs(t *testing.T) {
 	f("a/b."+id, nil)
 
 	// The click ids of the context are kept for days: they are no landing.
-	if e := s.onlyEvent(`{"event":"PAGE_VIEW","context":{"page":{"url":"https://loja.example.com/"},"clickIds":{"trb_click":"` + name + `"}}}`); e.Click != nil {
+	if e := s.onlyEvent(`{"event":"PAGE_VIEW","context":{"page":{"url":"https://loja.example.com/"},"clickIds":{"trb_click":"` + name +
+		`"}}}`); e.Click != nil {
 		t.Errorf("a later page has the click %+v", e.Click)
 	}
 }
@@ -223,7 +225,8 @@ func TestWhatAForeignPageMakesABrowserSendHasNoNetwork(t *testing.T) {
 	picture := func(headers ...string) wire.Event {
 		t.Helper()
 		known := len(s.events())
-		address := "/v1/pixel.gif?companyId=" + testCompany + "&visitorId=c-42&url=" + url.QueryEscape("https://loja.example.com/?utm_campaign=Mallory")
+		address := "/v1/pixel.gif?companyId=" + testCompany + "&visitorId=c-42&url=" +
+			url.QueryEscape("https://loja.example.com/?utm_campaign=Mallory")
 		if response, text := s.do("GET", address, "", append(headers, "User-Agent: "+phone)...); response.StatusCode != 200 {
 			t.Fatalf("%d %s", response.StatusCode, text)
 		}

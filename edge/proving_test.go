@@ -41,13 +41,15 @@ func TestWhatProvesAnEventIsInNoTextOfIt(t *testing.T) {
 	}
 	envelope := func(e map[string]any) string {
 		page := e["context"].(map[string]any)["page"].(map[string]any)
-		flat := map[string]any{"url": page["url"], "referrer": page["referrer"], "title": page["title"], "visitorId": e["visitorId"], "userAgent": "A " + fmt.Sprint(e["sessionId"])}
+		flat := map[string]any{"url": page["url"], "referrer": page["referrer"], "title": page["title"], "visitorId": e["visitorId"],
+			"userAgent": "A " + fmt.Sprint(e["sessionId"])}
 		return asJSON(t, []any{"r1", e["eventId"], nil, "PAGE_VIEW", asJSON(t, e["payload"]), asJSON(t, e["identity"]), flat})
 	}
 	s.post(200, batchOf(asJSON(t, event(newID()))))
 	s.post(200, batchOf(envelope(event(newID()))))
 	long := event(newID())
-	long["context"].(map[string]any)["page"].(map[string]any)["url"] = "https://loja.example.com/" + strings.Repeat("x", maxURL-40) + "/" + long["sessionId"].(string)
+	long["context"].(map[string]any)["page"].(map[string]any)["url"] = "https://loja.example.com/" + strings.Repeat("x", maxURL-40) + "/" +
+		long["sessionId"].(string)
 	s.post(200, batchOf(asJSON(t, long)))
 	for field, value := range map[string]any{"eventId": "x", "timestamp": "x"} { // refused
 		bad := event(newID())
@@ -58,8 +60,10 @@ func TestWhatProvesAnEventIsInNoTextOfIt(t *testing.T) {
 	s.post(200, batchOf(envelope(bad)))
 
 	// Without an identity: a checkout's address by its shape, an order's key by its name.
-	e := s.onlyEvent(`{"event":"PAGE_VIEW","payload":{"orderFormId":"9f3b5d2e4c1a4e9f"},"context":{"page":{"url":"https://loja.example.com/checkouts/cn/9f3b5d2e4c1a4e9f?key=wc_order_a1B2"}}}`)
-	if e.Context.Page.URL != "https://loja.example.com/checkouts/cn/(id)?key=(id)" || e.Context.Page.Path != "/checkouts/cn/(id)" || string(e.Payload) != `{"orderFormId":"(id)"}` {
+	e := s.onlyEvent(`{"event":"PAGE_VIEW","payload":{"orderFormId":"9f3b5d2e4c1a4e9f"},` +
+		`"context":{"page":{"url":"https://loja.example.com/checkouts/cn/9f3b5d2e4c1a4e9f?key=wc_order_a1B2"}}}`)
+	if e.Context.Page.URL != "https://loja.example.com/checkouts/cn/(id)?key=(id)" || e.Context.Page.Path != "/checkouts/cn/(id)" ||
+		string(e.Payload) != `{"orderFormId":"(id)"}` {
 		t.Errorf("%+v %s", e.Context.Page, e.Payload)
 	}
 

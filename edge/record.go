@@ -206,7 +206,8 @@ func scrubEvent(e *core.Event, keys *identity.Recent) {
 	scrubText(&c.Library.Name, maxShort, scrub.Strict)
 	scrubText(&c.Library.Version, maxShort, scrub.Strict)
 	scrubText(&c.UserAgent, maxUserAgent, scrub.Strict)
-	e.VisitorID, e.SessionID, e.Stream = textOf(keys.VisitorID(e.VisitorID)), textOf(keys.SessionID(e.SessionID)), textOf(keys.Stream(e.Stream))
+	e.VisitorID, e.SessionID, e.Stream = textOf(keys.VisitorID(e.VisitorID)), textOf(keys.SessionID(e.SessionID)),
+		textOf(keys.Stream(e.Stream))
 	if e.Payload != "" && (!scrub.Clean(e.Payload) || strings.IndexByte(e.Payload, '\\') >= 0) {
 		e.Payload = scrub.JSON(e.Payload)
 	}
@@ -241,7 +242,8 @@ func scrubText(text *string, bound int, with func(string) string) {
 // scrubbed.
 func scrubPath(page *core.Page, cleanURL bool) string {
 	path, remove := page.Path, scrub.Text
-	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || scrub.Clean(path)) && !wasCut(path, maxURL) && !wasCut(page.URL, maxURL) {
+	if path == "" || path[0] == '/' && cleanURL && (strings.Contains(page.URL, path) || scrub.Clean(path)) && !wasCut(path, maxURL) &&
+		!wasCut(page.URL, maxURL) {
 		return path
 	}
 	if wasCut(path, maxURL) || wasCut(page.URL, maxURL) { // the path may be the end of the URL

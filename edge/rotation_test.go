@@ -57,7 +57,8 @@ func TestEventHasTheKeysOfBothSecrets(t *testing.T) {
 		}
 	})
 	f(fmt.Sprintf(who, "41")+`,"visitorId":"`+newID()+`","stream":"0123456789ab"`, func(_ *wire.Event, k identity.Keys) wire.Former {
-		return wire.Former{EmailKey: k.Email("ana@example.com"), PhoneKey: k.Phone("11987654321"), CustomerKey: k.Customer("c-7"), CartNoKey: k.Cart("41")}
+		return wire.Former{EmailKey: k.Email("ana@example.com"), PhoneKey: k.Phone("11987654321"), CustomerKey: k.Customer("c-7"),
+			CartNoKey: k.Cart("41")}
 	})
 	f(`"visitorId":"null"`, func(*wire.Event, identity.Keys) wire.Former { return wire.Former{} })
 	s.publishCompany(wire.Company{CompanyID: testCompany, Rev: 2, Country: "BR", ConsentPolicy: wire.ConsentRequired})
@@ -65,7 +66,9 @@ func TestEventHasTheKeysOfBothSecrets(t *testing.T) {
 		c, _ := s.edge.directory.company(testCompany)
 		return c.ConsentPolicy == wire.ConsentRequired
 	})
-	f(fmt.Sprintf(who, secret)+`,"visitorId":"member-7","consent":"denied"`, func(*wire.Event, identity.Keys) wire.Former { return wire.Former{} })
+	f(fmt.Sprintf(who, secret)+`,"visitorId":"member-7","consent":"denied"`, func(*wire.Event, identity.Keys) wire.Former {
+		return wire.Former{}
+	})
 }
 
 func TestWithoutARotationARecordHasNoFormerKeys(t *testing.T) {
@@ -109,7 +112,8 @@ func TestOfACompromisedSecretNothingIsVerified(t *testing.T) {
 	s := newStand(t, func(_ *Config, d *Deps) { d.Hasher = rotatingHasher(t) })
 	victim, former := newID(), identity.NewSigner(formerHasher(t), nil)
 	const same = "Sec-Fetch-Site: same-site"
-	if e := s.onlyEvent(pageView(newID()), same, "Cookie: trb_vid="+former.Sign(identity.SignedCookie, victim)); e.CookieID == victim || e.CookieID == "" {
+	if e := s.onlyEvent(pageView(newID()), same, "Cookie: trb_vid="+former.Sign(identity.SignedCookie, victim)); e.CookieID == victim ||
+		e.CookieID == "" {
 		t.Errorf("a cookie by the former secret names the visitor %q", e.CookieID)
 	}
 	if e := s.onlyEvent(pageView(newID()), same, "Cookie: trb_vid="+testSigner(t).Sign(identity.SignedCookie, victim)); e.CookieID != victim {

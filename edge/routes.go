@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
 )
 
 // handle serves one request, with an id, and counts it. A panic is answered 500
@@ -58,7 +59,8 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	if len(r.id) == 0 {
 		r.id = appendRequestID(r.id, time.Now())
 	}
-	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	s.deps.Logger.Error("a request's handler panicked", "request_id", string(r.id), "method", string(ctx.Method()), "panic", fmt.Sprint(cause),
+		"stack", string(debug.Stack()))
 	ctx.Response.Reset()
 	ctx.SetConnectionClose() // its body may be unread
 	setHeader(ctx, headerRequestID, r.id)
@@ -123,7 +125,7 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 		return "readyz"
 	case path == "/metrics" && !s.config.Internal:
 		if s.allows(ctx, "GET, HEAD") {
-			s.metricsPage(ctx)
+			fasthttpadaptor.NewFastHTTPHandler(s.metricsHandler())(ctx)
 		}
 		return "metrics"
 	}

@@ -17,8 +17,9 @@ func newSchema() *asset {
 		cache:       cacheFor("schema.json"),
 		tag:         hex.EncodeToString(sum[:8]),
 		encoded: map[string][]byte{
-			"":     docs.EventSchema,
-			"br":   fasthttp.AppendBrotliBytesLevel(nil, docs.EventSchema, fasthttp.CompressBrotliDefaultCompression), // the best holds 32 MiB of memory
+			"": docs.EventSchema,
+			// the best holds 32 MiB of memory
+			"br":   fasthttp.AppendBrotliBytesLevel(nil, docs.EventSchema, fasthttp.CompressBrotliDefaultCompression),
 			"gzip": fasthttp.AppendGzipBytesLevel(nil, docs.EventSchema, fasthttp.CompressBestCompression),
 		},
 	}

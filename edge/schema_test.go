@@ -42,13 +42,15 @@ func TestTheSchemaIsServedToAnyPage(t *testing.T) {
 		response, text := s.do(method, "/v1/schema.json", "", "Accept-Encoding: "+accept, "Origin: https://elsewhere.example")
 		h := response.Header
 		if response.StatusCode != 200 || h.Get("Content-Type") != "application/schema+json" || h.Get("Content-Encoding") != coding ||
-			h.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(h.Get("Cache-Control"), "max-age=") || h.Get("Vary") != "Accept-Encoding" {
+			h.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(h.Get("Cache-Control"), "max-age=") ||
+			h.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s %s: %d %v", method, accept, response.StatusCode, h)
 		}
 		if method == "HEAD" && len(text) > 0 || method == "GET" && (len(text) == 0 || coding != "" && len(text) > len(docs.EventSchema)/2) {
 			t.Errorf("%s %s: %d bytes", method, accept, len(text))
 		}
-		if response, text = s.do(method, "/v1/schema.json", "", "Accept-Encoding: "+accept, "If-None-Match: "+h.Get("ETag")); response.StatusCode != 304 || len(text) > 0 {
+		if response, text = s.do(method, "/v1/schema.json", "", "Accept-Encoding: "+accept,
+			"If-None-Match: "+h.Get("ETag")); response.StatusCode != 304 || len(text) > 0 {
 			t.Errorf("%s %s again: %d", method, accept, response.StatusCode)
 		}
 	}

@@ -82,20 +82,25 @@ func New(config Config, deps Deps) (*Server, error) {
 	s.metrics = newMetrics(deps.Registry, s.directory)
 	s.open = newConnections(config, s.metrics)
 	s.batcher = produce.NewBatcher(deps.Producer, s.withSpool(produce.Config{
-		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes, MaxPartitionBytes: config.MaxPartitionBytes,
-		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) { s.metrics.queuedBytes.Add(float64(bytes)) },
+		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
+		MaxPartitionBytes: config.MaxPartitionBytes,
+		Log:               deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) {
+			s.metrics.queuedBytes.Add(float64(bytes))
+		},
 	}))
 	s.http = &fasthttp.Server{
-		Handler:                      s.handle,
-		ErrorHandler:                 s.refuseUnreadable,
-		HeaderReceived:               s.beforeBody,
-		ExpectHandler:                s.expectBody,
-		ConnState:                    track,
-		Logger:                       httpLog{deps.Logger},
-		Concurrency:                  2 * config.MaxConnections, // connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
-		StreamRequestBody:            true,                      // readBody reads it: fasthttp would take the memory for all that is announced
-		MaxRequestBodySize:           freeBody,                  // what is read at once
-		ReadBufferSize:               16 << 10,                  // bounds the headers: an edge on the shop's own domain gets the shop's cookies too
+		Handler:        s.handle,
+		ErrorHandler:   s.refuseUnreadable,
+		HeaderReceived: s.beforeBody,
+		ExpectHandler:  s.expectBody,
+		ConnState:      track,
+		Logger:         httpLog{deps.Logger},
+		// connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
+		Concurrency:        2 * config.MaxConnections,
+		StreamRequestBody:  true,     // readBody reads it: fasthttp would take the memory for all that is announced
+		MaxRequestBodySize: freeBody, // what is read at once
+		// bounds the headers: an edge on the shop's own domain gets the shop's cookies too
+		ReadBufferSize:               16 << 10,
 		ReadTimeout:                  config.ReadTimeout,
 		WriteTimeout:                 config.WriteTimeout,
 		IdleTimeout:                  config.IdleTimeout,

@@ -43,7 +43,8 @@ func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
 	if answer.Error.Code != "internal_error" || answer.RequestID != "try-1" {
 		t.Errorf("answer %+v", answer)
 	}
-	if text := log.String(); !strings.Contains(text, "request_id=try-1") || !strings.Contains(text, "no partition today") || !strings.Contains(text, "panickyProducer") {
+	if text := log.String(); !strings.Contains(text, "request_id=try-1") || !strings.Contains(text, "no partition today") ||
+		!strings.Contains(text, "panickyProducer") {
 		t.Errorf("the log says %q", text)
 	}
 	// Its event was not left claimed.
@@ -69,7 +70,8 @@ func TestAPanicOutsideAHandlerIsAnswered500Too(t *testing.T) {
 		var ctx fasthttp.RequestCtx
 		ctx.Init2(ours, nil, true)
 		serve(&ctx)
-		if body := ctx.Response.Body(); ctx.Response.StatusCode() != 500 || !bytes.Contains(body, []byte("internal_error")) || len(ctx.Response.Header.Peek("X-Request-Id")) != 36 {
+		if body := ctx.Response.Body(); ctx.Response.StatusCode() != 500 || !bytes.Contains(body, []byte("internal_error")) ||
+			len(ctx.Response.Header.Peek("X-Request-Id")) != 36 {
 			t.Errorf("%s: %d %s %q", what, ctx.Response.StatusCode(), body, ctx.Response.Header.Peek("X-Request-Id"))
 		}
 		if text := log.String(); !strings.Contains(text, "panicked") {
@@ -94,10 +96,12 @@ func TestAnEdgeWithoutAnyCompanyRefusesNobodyForGood(t *testing.T) {
 		t.Errorf("short link: %d", response.StatusCode)
 	}
 	// A preflight that browsers forget, so that the page reads the 503 itself.
-	if response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin); response.StatusCode != 204 || response.Header.Get("Access-Control-Max-Age") != "0" {
+	if response, _ := s.do("OPTIONS", "/v1/events", "", "Origin: "+testOrigin); response.StatusCode != 204 ||
+		response.Header.Get("Access-Control-Max-Age") != "0" {
 		t.Errorf("preflight: %d %v", response.StatusCode, response.Header)
 	}
-	if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+testOrigin); response.StatusCode != 503 || response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
+	if response, _ := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: "+testOrigin); response.StatusCode != 503 ||
+		response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
 		t.Errorf("a page: %d %v", response.StatusCode, response.Header)
 	}
 	s.publishCompany(wire.Company{})
@@ -116,8 +120,10 @@ func TestAHostOfShortLinksHasTheFixedRoutesToo(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		plain, _ := s.do("GET", path, "")
 		short, _ := s.do("GET", path, "", "Host: go.example.com")
-		if short.StatusCode != 200 || short.StatusCode != plain.StatusCode || short.Header.Get("Content-Type") != plain.Header.Get("Content-Type") {
-			t.Errorf("%s: %d %s, elsewhere %d %s", path, short.StatusCode, short.Header.Get("Content-Type"), plain.StatusCode, plain.Header.Get("Content-Type"))
+		if short.StatusCode != 200 || short.StatusCode != plain.StatusCode ||
+			short.Header.Get("Content-Type") != plain.Header.Get("Content-Type") {
+			t.Errorf("%s: %d %s, elsewhere %d %s", path, short.StatusCode, short.Header.Get("Content-Type"), plain.StatusCode,
+				plain.Header.Get("Content-Type"))
 		}
 	}
 	if response, _ := s.do("GET", "/"+testCode, "", "Host: go.example.com"); response.StatusCode != 302 {
@@ -156,7 +162,8 @@ func TestASentAtOfAnotherAgeCorrectsNothing(t *testing.T) {
 	f := func(sentAt, timestamp string, corrects bool) {
 		t.Helper()
 		id := newID()
-		body := `{"companyId":"co_test","sentAt":"` + sentAt + `","events":[{"eventId":"` + id + `","event":"PAGE_VIEW","timestamp":"` + timestamp + `"}]}`
+		body := `{"companyId":"co_test","sentAt":"` + sentAt + `","events":[{"eventId":"` + id +
+			`","event":"PAGE_VIEW","timestamp":"` + timestamp + `"}]}`
 		if status := s.post(200, body).Results[0].Status; status != "ok" {
 			t.Fatalf("%s: %s", sentAt, status)
 		}
@@ -170,7 +177,8 @@ func TestASentAtOfAnotherAgeCorrectsNothing(t *testing.T) {
 		}
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
-	for _, sentAt := range []string{"0001-01-01T00:00:00Z", "1600-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2200-01-01T00:00:00Z", "9999-12-31T23:59:59Z"} {
+	for _, sentAt := range []string{"0001-01-01T00:00:00Z", "1600-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2200-01-01T00:00:00Z",
+		"9999-12-31T23:59:59Z"} {
 		f(sentAt, now, false)
 	}
 	f("1970-01-02T00:00:00Z", "1970-01-01T00:00:00Z", true) // a device whose clock began anew

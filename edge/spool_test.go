@@ -79,7 +79,8 @@ func TestEventsAreSpooledWhileTheBrokerIsAway(t *testing.T) {
 		t.Errorf("readyz %d %s", response.StatusCode, text)
 	}
 	_, metrics := s.do("GET", "/metrics", "")
-	if !strings.Contains(string(metrics), "tributary_edge_spool_spooled_records_total 8") { // 5 events, a dead letter, notices of it and of the repeat
+	// 5 events, a dead letter, notices of it and of the repeat
+	if !strings.Contains(string(metrics), "tributary_edge_spool_spooled_records_total 8") {
 		t.Errorf("metrics: %s", metrics)
 	}
 	s.restartBroker(addr)

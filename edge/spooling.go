@@ -81,14 +81,23 @@ func registerSpool(registry prometheus.Registerer, from *spool.Spool) {
 		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts(opts(name, help)), func() float64 { return value(from.State()) }))
 	}
 	counter := func(name, help string, value func(spool.State) int64) {
-		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(opts(name, help)), func() float64 { return float64(value(from.State())) }))
+		registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts(opts(name, help)), func() float64 {
+			return float64(value(from.State()))
+		}))
 	}
 	gauge("bytes", "Bytes in the spool's files.", func(state spool.State) float64 { return float64(state.Bytes) })
 	gauge("max_bytes", "Bound of this edge's own records in the spool.", func(state spool.State) float64 { return float64(state.MaxBytes) })
-	gauge("oldest_age_seconds", "How long the spool's oldest record has been waiting for Kafka; 0 while none waits.", func(state spool.State) float64 { return state.Oldest.Seconds() })
-	gauge("refused_records", "Records that Kafka refuses for good, set aside until the edge starts again.", func(state spool.State) float64 { return float64(state.Refused) })
+	gauge("oldest_age_seconds", "How long the spool's oldest record has been waiting for Kafka; 0 while none waits.",
+		func(state spool.State) float64 { return state.Oldest.Seconds() })
+	gauge("refused_records", "Records that Kafka refuses for good, set aside until the edge starts again.", func(state spool.State) float64 {
+		return float64(state.Refused)
+	})
 	counter("spooled_records_total", "Records written to the spool.", func(state spool.State) int64 { return state.Spooled })
 	counter("drained_records_total", "Records of the spool that Kafka has acknowledged.", func(state spool.State) int64 { return state.Sent })
-	counter("failures_total", "Writes that the spool did not take: it is full, or its disk is full or fails.", func(state spool.State) int64 { return state.Failures })
-	counter("cut_bytes_total", "Bytes found behind the last whole record of a file, at the start.", func(state spool.State) int64 { return state.CutBytes })
+	counter("failures_total", "Writes that the spool did not take: it is full, or its disk is full or fails.", func(state spool.State) int64 {
+		return state.Failures
+	})
+	counter("cut_bytes_total", "Bytes found behind the last whole record of a file, at the start.", func(state spool.State) int64 {
+		return state.CutBytes
+	})
 }

@@ -279,7 +279,8 @@ func TestANetworkPaysForWhateverItSends(t *testing.T) {
 			t.Fatalf("pixel %d: %d", i, response.StatusCode)
 		}
 	}
-	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, "", of("192.0.2.2")); response.StatusCode != 429 || response.Header.Get("Retry-After") == "" {
+	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany, "", of("192.0.2.2")); response.StatusCode != 429 ||
+		response.Header.Get("Retry-After") == "" {
 		t.Errorf("pixel: %d", response.StatusCode)
 	}
 	s.post(200, batchOf(pageView(newID())), of("203.0.113.7")) // another network
@@ -360,7 +361,8 @@ func TestWithAnInternalPortThePublicOneOnlySaysReadyOrNot(t *testing.T) {
 	f("/healthz", 200, `{"status":"ok"}`)
 	f("/readyz", 200, `{"status":"ready"}`)
 	f("/metrics", 404, "")
-	if status, text := s.internal("/readyz"); status != 200 || !strings.Contains(text, `"last_produce_ms":`) || !strings.Contains(text, `"companies":1`) {
+	if status, text := s.internal("/readyz"); status != 200 || !strings.Contains(text, `"last_produce_ms":`) ||
+		!strings.Contains(text, `"companies":1`) {
 		t.Errorf("the internal readyz: %d %s", status, text)
 	}
 	if status, text := s.internal("/metrics"); status != 200 || !strings.Contains(text, `tributary_edge_events_total{status="ok"} 1`) {

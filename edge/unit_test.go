@@ -92,15 +92,18 @@ func TestBots(t *testing.T) {
 	f("Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "known")
 	f("Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", "known")
 	f("Mozilla/5.0 (Windows NT 6.1; WOW64) AppleWebKit/534+ (KHTML, like Gecko) BingPreview/1.0b", "preview")
-	f("Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.6478.126 Mobile Safari/537.36 (compatible; GoogleOther)", "known")
+	f("Mozilla/5.0 (Linux; Android 6.0.1; Nexus 5X Build/MMB29P) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.6478.126 Mobile "+
+		"Safari/537.36 (compatible; GoogleOther)", "known")
 	f("Mozilla/5.0 (X11; Linux x86_64; Storebot-Google/1.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/79.0.3945.88 Safari/537.36", "known")
 	f("Screaming Frog SEO Spider/20.2", "known")
 	f("curl/8.5.0", "known")
 	f("Wget/1.21.4", "known")
 	f("Go-http-client/1.1", "none")
 	f("Mozilla/5.0 (Linux; Android 14; CUBOT NOTE 50) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", "none")
-	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 335.0.0.27.93 (iPhone14,5; iOS 17_5; pt_BR; pt; scale=3.00; 1170x2532; 612345678)", "none")
-	f("Mozilla/5.0 (Linux; Android 14; SM-A546E) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36 musical_ly_2023 BytedanceWebview/d8a21c6", "none")
+	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram "+
+		"335.0.0.27.93 (iPhone14,5; iOS 17_5; pt_BR; pt; scale=3.00; 1170x2532; 612345678)", "none")
+	f("Mozilla/5.0 (Linux; Android 14; SM-A546E) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36 "+
+		"musical_ly_2023 BytedanceWebview/d8a21c6", "none")
 	f("Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 [Pinterest/iOS]", "none")
 }
 
@@ -112,7 +115,8 @@ func TestProgramsAtALinkAreNoPeople(t *testing.T) {
 			t.Errorf("%s: %s, want %s", agent, got, want)
 		}
 	}
-	for _, program := range []string{"", "python-requests/2.32.3", "Go-http-client/2.0", "okhttp/4.12.0", "Java/17.0.2", "axios/1.7.2", "node", "PostmanRuntime/7.39.0"} {
+	for _, program := range []string{"", "python-requests/2.32.3", "Go-http-client/2.0", "okhttp/4.12.0", "Java/17.0.2", "axios/1.7.2", "node",
+		"PostmanRuntime/7.39.0"} {
 		f(program, "known")
 	}
 	f("Signal-Android/7.10.3 Android/34", "preview")
@@ -150,15 +154,18 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	f(`{"event":"X","identity":{"email":"ana@example.com","phone":1}}`, `{"event":"X","identity":"(redacted)"}`)
-	f(`{"payload":{"customer_id":42,"customerEmail":"x","n":1.50,"url":"/?e=ana%40example.com"}}`, `{"payload":{"customerEmail":"(redacted)","customer_id":"(redacted)","n":1.50,"url":"/?e=(email)"}}`)
-	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`, `["r1","(redacted)","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
+	f(`{"payload":{"customer_id":42,"customerEmail":"x","n":1.50,"url":"/?e=ana%40example.com"}}`,
+		`{"payload":{"customerEmail":"(redacted)","customer_id":"(redacted)","n":1.50,"url":"/?e=(email)"}}`)
+	f(`["r1","id","t","X","{\"phone\":\"x\",\"a\":1}","{\"email\":\"ana@example.com\"}",{"url":"u"}]`,
+		`["r1","(redacted)","t","X","{\"a\":1,\"phone\":\"(redacted)\"}","(redacted)",{"url":"u"}]`)
 	f(`{"customer":{"anything":"ana"}}`, `{"customer":"(redacted)"}`)
 	// Encoded twice, a common mistake; and an envelope that lacks a member.
 	f(`{"payload":"{\"customer_id\":\"c-42\",\"a\":1}"}`, `{"payload":"{\"a\":1,\"customer_id\":\"(redacted)\"}"}`)
 	f(`{"payload":" [{\"customer_id\":\"c-42\""}`, `{"payload":""}`)
 	f(`["r1","X",null,"{\"customer_id\":\"c-42\"}"]`, `["r1","(redacted)",null,"{\"customer_id\":\"(redacted)\"}"]`)
 	f(`{"eventId":"c-42","event":"X"}`, `{"event":"X","eventId":"(redacted)"}`)
-	f(`{"n":"x","user_id":"c-42","cart":{"token":"9f3b"},"cartToken":"9f3b"}`, `{"cart":{"token":"(id)"},"cartToken":"(redacted)","n":"x","user_id":"(redacted)"}`)
+	f(`{"n":"x","user_id":"c-42","cart":{"token":"9f3b"},"cartToken":"9f3b"}`,
+		`{"cart":{"token":"(id)"},"cartToken":"(redacted)","n":"x","user_id":"(redacted)"}`)
 	f(`ana@example.com`, ``)
 	f(`{"a":"`+strings.Repeat("x", maxRejectedBody)+`"}`, ``)
 }

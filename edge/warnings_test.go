@@ -43,29 +43,34 @@ func TestWhatOfAnEventIsNotReadIsWarnedOf(t *testing.T) {
 	f(`,"identity":{"user_id":"c-1","e-mail":"a@example.com","cartToken":"9f3b"}`, unknown("identity.user_id", "customer_id"),
 		unknown("identity.e-mail", "email"), unknown("identity.cartToken", "cart_token"))
 	f(`,"context":{"user_agent":"curl"}`, unknown("context.user_agent", "userAgent"))
-	f(`,"context":{"page":{"href":"https://loja.example.com/","referer":"https://x.example.com/"},"campaign":{"utm_source":"a"},"clickIds":{"trbClick":"a"}}`,
+	f(`,"context":{"page":{"href":"https://loja.example.com/","referer":"https://x.example.com/"},"campaign":{"utm_source":"a"},`+
+		`"clickIds":{"trbClick":"a"}}`,
 		unknown("context.page.href", "url"), unknown("context.page.referer", "referrer"), unknown("context.campaign.utm_source", "source"),
 		unknown("context.clickIds.trbClick", "trb_click"))
 	// A name with an escape is the same name.
 	f(`,"visitor\u005fid":"v-1"`, unknown("visitor_id", "visitorId"))
 	// Lists that other vendors have elsewhere.
 	f(`,"payload":{"contents":[{"id":"1"}]}`, unknown("payload.contents", "payload.items"))
-	f(`,"payload":{"currency":"BRL","ecommerce":{"currency":"BRL","items":[{"item_id":"1"}]}}`, unknown("payload.ecommerce.items", "payload.items"))
+	f(`,"payload":{"currency":"BRL","ecommerce":{"currency":"BRL","items":[{"item_id":"1"}]}}`,
+		unknown("payload.ecommerce.items", "payload.items"))
 	f(`,"payload":{"contents":[{"id":"1"}],"items":[{"item_id":"1","item_quantity":1}]}`)
 	f(`,"payload":{"contents":[{"id":"1"}],"products":[{"sku":"1"}]}`)
 	f(`,"payload":{"contents":"none","ecommerce":{"items":2}}`)
 	f(`,"payload":{"items":[{"item_id":"1","quantity":"two"}]}`,
 		"0 payload.items[0].quantity invalid_payload: must be a number above 0, up to 1000000000; the items stay as they were sent")
 	// What tells nobody.
-	f(`,"visitorId":"undefined","identity":{"customer_id":"null"}`, "0 visitorId invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored",
+	f(`,"visitorId":"undefined","identity":{"customer_id":"null"}`,
+		"0 visitorId invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored",
 		"0 identity.customer_id invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored")
 	f(`,"visitorId":"guest","identity":{"email":"ana","phone":"12","cart_token":"anonymous"}`,
 		"0 visitorId invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored",
-		"0 identity.email invalid_value: is no e-mail address; it is ignored", "0 identity.phone invalid_value: is no phone number; it is ignored",
+		"0 identity.email invalid_value: is no e-mail address; it is ignored",
+		"0 identity.phone invalid_value: is no phone number; it is ignored",
 		"0 identity.cart_token invalid_value: tells nobody apart: it is a placeholder, or too long; it is ignored")
 	f(`,"visitorId":null,"identity":{"customer_id":"0","email":"","phone":"000-000"}`)
 	// Members of one's own, and what is in a payload, are nobody's fault.
-	f(`,"surprise":1,"type":"track","identity":{"segment":"b"},"context":{"ip":"1.2.3.4","page":{"search":"?a"},"library":{"x":1}},"payload":{"visitor_id":1,"customerId":2}`)
+	f(`,"surprise":1,"type":"track","identity":{"segment":"b"},"context":{"ip":"1.2.3.4","page":{"search":"?a"},"library":{"x":1}},` +
+		`"payload":{"visitor_id":1,"customerId":2}`)
 	// An answer's memory is used again.
 	f(``)
 }
@@ -90,7 +95,8 @@ func TestEachFaultIsToldOnceInAnAnswer(t *testing.T) {
 	s := newStand(t, nil)
 	answer := s.post(200, batchOf(pageView(newID()), `{"event":"A","visitor_id":"v"}`, `{"event":"A","visitor_id":"v"}`, pageView(newID()),
 		`{"event":"A","identity":{"email":"ana"},"visitor_id":"v"}`, `{"event":"a b"}`, `{"event":"a b"}`))
-	want := "1 visitor_id unknown_field: is not known here and was not read; did you mean visitorId?\n4 identity.email invalid_value: is no e-mail address; it is ignored"
+	want := "1 visitor_id unknown_field: is not known here and was not read; did you mean visitorId?\n4 identity.email invalid_value: is " +
+		"no e-mail address; it is ignored"
 	if got := answer.warned(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -113,7 +119,8 @@ func TestStrictHandlingRefusesTheEventAlone(t *testing.T) {
 	if response.Header.Get("Preference-Applied") != "handling=strict" {
 		t.Error(response.Header)
 	}
-	if want := `"status":"rejected","code":"unknown_field","message":"visitor_id is not known here and was not read; did you mean visitorId?"}`; response.StatusCode != 200 ||
+	if want := `"status":"rejected","code":"unknown_field","message":"visitor_id is not known here and was not read; did you mean ` +
+		`visitorId?"}`; response.StatusCode != 200 ||
 		!strings.Contains(string(text), want) || strings.Contains(string(text), "warnings") {
 		t.Errorf("%d %s", response.StatusCode, text)
 	}
@@ -128,8 +135,10 @@ func TestStrictHandlingRefusesTheEventAlone(t *testing.T) {
 	}
 	f(`{"event":"A","identity":{"email":"ana"}}`, "invalid_value", "identity.email is no e-mail address; it is ignored")
 	f(`{"event":"A","visitorId":"guest"}`, "invalid_value", "visitorId tells nobody apart: it is a placeholder, or too long; it is ignored")
-	f(`{"event":"AddToCart","payload":{"contents":[]}}`, "unknown_field", "payload.contents is not known here and was not read; did you mean payload.items?")
-	f(`{"event":"A","seq":-1,"visitor_id":"v"}`, "invalid_field", "seq must be a whole number from 0") // what would be refused anyway comes first
+	f(`{"event":"AddToCart","payload":{"contents":[]}}`, "unknown_field",
+		"payload.contents is not known here and was not read; did you mean payload.items?")
+	// what would be refused anyway comes first
+	f(`{"event":"A","seq":-1,"visitor_id":"v"}`, "invalid_field", "seq must be a whole number from 0")
 	f(`{"event":"A","surprise":1}`, "", "")
 	for _, e := range s.events() {
 		if e.EventID == bad || e.Event == "ADD_TO_CART" || e.Event == "A" && (e.Seq != 0 || e.Identity.EmailKey != "") {
@@ -144,12 +153,14 @@ func TestStrictHandlingRefusesTheEventAlone(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	// Of two preferences the first counts; another is ignored.
-	for header, want := range map[string]string{"Prefer: handling=lenient, handling=strict": "ok", "Prefer: return=minimal": "ok", strict: "rejected"} {
+	for header, want := range map[string]string{"Prefer: handling=lenient, handling=strict": "ok",
+		"Prefer: return=minimal": "ok", strict: "rejected"} {
 		if r := s.post(200, batchOf(`{"event":"A","visitor_id":"v"}`), header).Results[0]; r.Status != want {
 			t.Errorf("%s: %+v", header, r)
 		}
 	}
-	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany+"&visitorId=guest", "", strict); response.StatusCode != 200 || response.Header.Get("Preference-Applied") != "" {
+	if response, _ := s.do("GET", "/v1/pixel.gif?companyId="+testCompany+"&visitorId=guest", "", strict); response.StatusCode != 200 ||
+		response.Header.Get("Preference-Applied") != "" {
 		t.Errorf("%d %v", response.StatusCode, response.Header)
 	}
 }
@@ -201,7 +212,9 @@ func TestManyUnknownNamesAreAnsweredWithFew(t *testing.T) {
 	}
 	f("names that are no names", 500, func(i int) string { return personal(i) + `,"visitor id":"secret"` }, 6_000)
 	f("the same, strict", 500, personal, 500*200, "Prefer: handling=strict")
-	f("strict", 500, func(i int) string { return repeat(20, func(n int) string { return slip(i*20 + n) }) }, 500*200, "Prefer: handling=strict")
+	f("strict", 500, func(i int) string {
+		return repeat(20, func(n int) string { return slip(i*20 + n) })
+	}, 500*200, "Prefer: handling=strict")
 }
 
 // However many unknown names there are, few are compared, and few events are read again.

@@ -65,7 +65,8 @@ func TestAnAcceptBeforeTheExplanationKeepsItsTouches(t *testing.T) {
 		e.ReceivedAt = noon.Add(3 * time.Hour) // after the decision
 	})
 	order := s.order("o1", noon.Add(time.Hour), 10_000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:maria") })
-	decision := s.commerce(wire.KindEvidence, "o1/"+ana, noon.Add(2*time.Hour), wire.Evidence{OrderID: "o1", InfluencerID: ana, Decision: commerce.EvidenceAccept})
+	decision := s.commerce(wire.KindEvidence, "o1/"+ana, noon.Add(2*time.Hour),
+		wire.Evidence{OrderID: "o1", InfluencerID: ana, Decision: commerce.EvidenceAccept})
 	var flood []record
 	for i := range 30 {
 		flood = append(flood, s.record(s.event("v", noon.Add(30*time.Minute), 100+i, email(fmt.Sprint("stranger ", i)))))

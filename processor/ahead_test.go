@@ -60,7 +60,9 @@ func TestWhatIsPreparedHasNoErasedPerson(t *testing.T) {
 	s.erase(noon.Add(time.Hour), facts.Key{Kind: facts.KeyEmail, Value: me})
 	s.exec(`truncate consumer_offset`)
 	prepared := 0
-	s.offer(s.owner(), numbered([]record{event(2, "other"), event(3, "other"), event(4, "me"), event(5, "other")}), func() int { return 2 }, func() { prepared++ })
+	s.offer(s.owner(), numbered([]record{event(2, "other"), event(3, "other"), event(4, "me"), event(5, "other")}), func() int {
+		return 2
+	}, func() { prepared++ })
 	if left := s.found(me); prepared != 1 || len(left) > 0 {
 		t.Errorf("%d batches were prepared, left: %v", prepared, left)
 	}
@@ -96,7 +98,10 @@ func TestABatchThatFailsWhileTheNextIsPreparedIsAppliedOnce(t *testing.T) {
 	s := newShop(t)
 	var records []record
 	for i := range 6 {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID(fmt.Sprint("v", i))) })))
+		records = append(records,
+			s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.VisitorID = wire.Some(visitorID(fmt.Sprint("v", i)))
+			})))
 		records = append(records, s.many(50*i, 50)...)
 		records = append(records, s.many(50*i, 3)...) // again
 	}

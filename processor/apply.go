@@ -211,8 +211,10 @@ type application struct {
 
 func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied) *application {
 	a := &application{
-		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime), replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
-		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: delivery.NewLedger(), summed: newSumming(tx.Sums, c.index.CompanyID()),
+		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime),
+		replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
+		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: delivery.NewLedger(),
+		summed: newSumming(tx.Sums, c.index.CompanyID()),
 	}
 	a.deliveries.AddOnce(c.rejected...)
 	return a

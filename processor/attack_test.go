@@ -131,10 +131,14 @@ func TestAttacks(t *testing.T) {
 	f("as if verified", "organic", waits, func(j *journey) { j.sees("x", days, link, mail, loggedIn) })
 	f("from another network", "organic", waits, func(j *journey) { j.sees("x", hours, link, mail, in("elsewhere")) })
 	f("from the buyer's network, hours before", "organic", waits, func(j *journey) { j.sees("x", 4*hours, link, mail, in("home")) })
-	f("from the buyer's network, hours after", "organic", waits, func(j *journey) { j.sees("x", hours, link, mail, in("home"), received(3*hours)) })
+	f("from the buyer's network, hours after", "organic", waits, func(j *journey) {
+		j.sees("x", hours, link, mail, in("home"), received(3*hours))
+	})
 	f("from the buyer's network, naming nobody", "organic", none, func(j *journey) { j.sees("x", hours, link, in("home")) })
 	f("typed into a form that the shop's backend relays", "organic", waits, func(j *journey) { j.sees("", hours, link, mail, nobody, byKey) })
-	f("… from the address of the shop's own server", "organic", waits, func(j *journey) { j.sees("", hours, link, mail, nobody, byKey, in("home")) })
+	f("… from the address of the shop's own server", "organic", waits, func(j *journey) {
+		j.sees("", hours, link, mail, nobody, byKey, in("home"))
+	})
 	f("… with a session of the backend's", "organic", waits, func(j *journey) { j.sees("session", hours, link, mail, byKey) })
 	f("in a frame of another site's page", "organic", none, func(j *journey) { j.sees("x", hours, link, mail, framed) })
 	f("by a program that says so", "organic", none, func(j *journey) { j.sees("x", hours, link, mail, bot) })
@@ -227,11 +231,12 @@ func TestAttacks(t *testing.T) {
 		j.sees("v", 8*minutes, link)
 		j.buysAt(noon.Add(minutes), hasCart, hasUTM("ana prado"))
 	})
-	f("an extension's link in the checkout that writes the order's campaign too", "organic", "review Eve link cart after_checkout", func(j *journey) {
-		j.sees("v", 9*minutes, began, secret)
-		j.sees("v", 8*minutes, link)
-		j.buysAt(noon.Add(minutes), hasCart, hasUTM("Eve Silva"))
-	})
+	f("an extension's link in the checkout that writes the order's campaign too", "organic",
+		"review Eve link cart after_checkout", func(j *journey) {
+			j.sees("v", 9*minutes, began, secret)
+			j.sees("v", 8*minutes, link)
+			j.buysAt(noon.Add(minutes), hasCart, hasUTM("Eve Silva"))
+		})
 	f("… by its short link, whose click the cookie alone knows", "organic", "review Eve link cookie after_checkout", func(j *journey) {
 		click := func(e *wire.Event) {
 			e.Context.Page.URL = "https://loja.example.com/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000&utm_campaign=Eve+Silva"
@@ -280,7 +285,9 @@ func TestAttacks(t *testing.T) {
 func analyst(j *journey) {
 	for n := range 30 {
 		for _, before := range []time.Duration{2 * days, 10 * minutes} {
-			j.sees("x", before, of("eve+silva"), mail, number, received(2*seconds), func(e *wire.Event) { e.EventID = uuid7(noon.Add(-before), n+1) })
+			j.sees("x", before, of("eve+silva"), mail, number, received(2*seconds), func(e *wire.Event) {
+				e.EventID = uuid7(noon.Add(-before), n+1)
+			})
 		}
 	}
 	j.sees("", minutes, of("eve+silva"), mail, func(e *wire.Event) { e.VisitorID, e.Identity.CartNoKey = "k1:digest-of-a-mark", "k1:a-mark" })
@@ -304,7 +311,8 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 		says := []func(e *wire.Event){pick(of("eve+silva"), of("ana+prado"), began, google), daysEarlier(r.IntN(4))}
 		switch before := time.Duration(r.IntN(240)) * minutes; r.IntN(3) {
 		case 0: // a page of origin null: it names whom it likes
-			j.sees(fmt.Sprint("frame", r.IntN(30)), before, append(says, pick(mail, phone, customer, number), pick(mail, phone, guessable, loggedIn))...)
+			j.sees(fmt.Sprint("frame", r.IntN(30)), before,
+				append(says, pick(mail, phone, customer, number), pick(mail, phone, guessable, loggedIn))...)
 		case 1: // a picture in the shop's own page
 			j.sees("", before, append(says, picture, nobody, cookieOf("c"))...)
 		default: // a picture in another's page
@@ -346,10 +354,12 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 		return strings.Join(append(j.texts(`
 			select concat_ws(' ', order_id, influencer_id, cost_id, kind, amount_minor, currency, payable_on) from ledger_entry order by entry`),
 			j.texts(`
-			select concat_ws(' ', state, influencer_id, campaign_id, evidence, proof, payable_on, commission_minor) from payout where state = 'earned'`)...), "\n")
+			select concat_ws(' ', state, influencer_id, campaign_id, evidence, proof, payable_on, commission_minor) from payout
+			where state = 'earned'`)...), "\n")
 	}
 	earned := 0
-	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "cookie", "cookie alone", "guessable", "numbered", "coupon", "utm", "accepted"} {
+	for _, sale := range []string{"organic", "cart", "network", "verified", "visitor", "cookie", "cookie alone", "guessable", "numbered",
+		"coupon", "utm", "accepted"} {
 		j.run(sold(sale))
 		want := posted()
 		if want != "" {

@@ -122,7 +122,9 @@ func TestRowsReadForAnEventAreBoundedWhateverWasSent(t *testing.T) {
 			return s.event("v", noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) { e.CookieID = fmt.Sprint("cookie", n) })
 		},
 		"one e-mail, ever new visitors": func(s *shop, n int) wire.Event {
-			return s.event(fmt.Sprint("v", n), noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", 0) })
+			return s.event(fmt.Sprint("v", n), noon.Add(time.Duration(n)*time.Second), n, func(e *wire.Event) {
+				e.Identity.EmailKey = id("email", 0)
+			})
 		},
 		"one e-mail, ever new visitors, long ago": func(s *shop, n int) wire.Event {
 			return s.event(fmt.Sprint("v", n), noon.Add(-40*24*time.Hour), n, func(e *wire.Event) { e.Identity.EmailKey = id("email", 0) })
@@ -201,7 +203,8 @@ func TestOnlyTheMonthsOfAVisitorsEventsAreLookedAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		counts := map[string]int64{}
-		for _, line := range s.texts(`select relname || ' ' || seq_scan + coalesce(idx_scan, 0) from pg_stat_user_tables where relname like 'event_fact_%'`) {
+		for _, line := range s.texts(`select relname || ' ' || seq_scan + coalesce(idx_scan, 0) from pg_stat_user_tables where relname like ` +
+			`'event_fact_%'`) {
 			var name string
 			var n int64
 			if _, err := fmt.Sscan(line, &name, &n); err != nil {
@@ -286,7 +289,8 @@ func TestNoNumberOfPageViewsHidesAnArrival(t *testing.T) {
 	pages := func(from, to int) {
 		s.exec(`
 			insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
-			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, 1, name, visitor, sources, record
+			select company_id, $1::timestamptz + n * interval '1 minute', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid,
+			1, name, visitor, sources, record
 			from event_fact, generate_series($2::int, $3::int) n where at = $4`, came.Add(24*time.Hour), from, to, noon)
 		s.exec(`update payout set outcome_hash = ''`)
 		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)
@@ -330,7 +334,8 @@ func TestNoNumberOfEventsHidesAProvenOne(t *testing.T) {
 	wantTexts(t, "before", s.payouts(), "o1 Ana Prado link 100")
 	s.exec(`
 		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
-		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
+		select company_id, at + n * interval '1 millisecond', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class,
+		name, visitor, sources, record
 		from event_fact, generate_series(1, 4500) n where at = $1`, noon.Add(-time.Hour))
 	s.exec(`update payout set outcome_hash = ''`)
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders`)

@@ -140,7 +140,8 @@ func TestOrdersThatWaitedAreKnownToBeFirst(t *testing.T) {
 		}
 	}
 	first := func() []string {
-		return s.texts(`select order_id || ' ' || coalesce(is_first_order::text, 'unknown') from orders left join payout using (company_id, order_id) order by 1`)
+		return s.texts(`select order_id || ' ' || coalesce(is_first_order::text, 'unknown') from orders left join payout using (company_id, ` +
+			`order_id) order by 1`)
 	}
 	o.waits(1_000_000)
 	apply(all[:2]...)
@@ -244,7 +245,8 @@ func TestAStoreWithFewEventsWaitsForNoneOfAnothers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	flooded := s.company
-	store, err := merchant.New(s.db).CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	store, err := merchant.New(s.db).CreateStore(s.ctx,
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +284,8 @@ func TestAStoreWithFewEventsWaitsForNoneOfAnothers(t *testing.T) {
 		if err := o.applyRecords(s.ctx, records); err != nil {
 			t.Fatal(err)
 		}
-		wantTexts(t, fmt.Sprint(c.ofOther, " events: the orders that were computed"), s.texts(`select company_id from payout where order_id = $1`, fmt.Sprint("o", c.ofOther)), c.want...)
+		wantTexts(t, fmt.Sprint(c.ofOther, " events: the orders that were computed"),
+			s.texts(`select company_id from payout where order_id = $1`, fmt.Sprint("o", c.ofOther)), c.want...)
 		if n := s.int(`select count(*) from orders where order_id = $1`, fmt.Sprint("o", c.ofOther)); n != 2 {
 			t.Errorf("%d orders are stored", n)
 		}

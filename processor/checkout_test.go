@@ -14,7 +14,8 @@ import (
 // address is what the address bar shows after a short link: a click's id and the campaign.
 func address(name string, click int) func(e *wire.Event) {
 	return func(e *wire.Event) {
-		e.Context.Page.URL = fmt.Sprintf("https://loja.example.com/p/1?trb_click=%s.0195b2c0-0000-7000-8000-%012d&utm_campaign=%s", name[:3], click, name)
+		e.Context.Page.URL = fmt.Sprintf("https://loja.example.com/p/1?trb_click=%s.0195b2c0-0000-7000-8000-%012d&utm_campaign=%s",
+			name[:3], click, name)
 	}
 }
 

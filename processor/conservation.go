@@ -132,7 +132,8 @@ func (c *conservation) found() (list []books.Imbalance, checked time.Time) {
 		list = append(list, of...)
 	}
 	slices.SortFunc(list, func(a, b books.Imbalance) int {
-		return cmp.Or(cmp.Compare(a.CompanyID, b.CompanyID), cmp.Compare(b.Day, a.Day), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Model, b.Model))
+		return cmp.Or(cmp.Compare(a.CompanyID, b.CompanyID), cmp.Compare(b.Day, a.Day), cmp.Compare(a.Currency, b.Currency),
+			cmp.Compare(a.Model, b.Model))
 	})
 	return list, c.checked
 }
@@ -212,7 +213,9 @@ type dayWalk struct {
 }
 
 // next returns the next days of a company; none where there is nothing to be found now.
-func (w *dayWalk) next(ctx context.Context, sales books.Store, companiesAfter func(ctx context.Context, companyID string, limit int) ([]string, error), mine func(companyID string) bool) (company string, days []string, err error) {
+func (w *dayWalk) next(ctx context.Context, sales books.Store,
+	companiesAfter func(ctx context.Context, companyID string, limit int) ([]string, error), mine func(companyID string) bool) (company string,
+	days []string, err error) {
 	for range companiesPerCheck {
 		if len(w.companies) == 0 {
 			page, err := companiesAfter(ctx, w.last, companiesPerCheck)
@@ -294,8 +297,10 @@ func (c *conservation) state() booksState {
 type booksCollector struct{ *conservation }
 
 var (
-	imbalancesDesc = prometheus.NewDesc("tributary_processor_imbalances", "Sums of credits by company, day, currency and model that are not what the approved orders come to, as the last checks found.", nil, nil)
-	checkedDesc    = prometheus.NewDesc("tributary_processor_books_checked_timestamp_seconds", "When credits and approved orders were compared last; 0: not yet.", nil, nil)
+	imbalancesDesc = prometheus.NewDesc("tributary_processor_imbalances",
+		"Sums of credits by company, day, currency and model that are not what the approved orders come to, as the last checks found.", nil, nil)
+	checkedDesc = prometheus.NewDesc("tributary_processor_books_checked_timestamp_seconds",
+		"When credits and approved orders were compared last; 0: not yet.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -47,7 +47,8 @@ func TestAnImbalanceIsFound(t *testing.T) {
 	s.exec(setCredits("1001", 8, "(f[8]::bigint + 7)::text"))
 	f("a changed credit", 1, 503, `"day":"2026-03-10","currency":"BRL","model":"linear","credited_minor":"15007","approved_minor":"15000"`)
 	s.exec(`update payout set credits = '' where order_id = '1003'`)
-	f("credits that are gone", 1+len(facts.Models), 503, `"day":"2026-01-29","currency":"JPY","model":"first","credited_minor":"0","approved_minor":"700"`)
+	f("credits that are gone", 1+len(facts.Models), 503,
+		`"day":"2026-01-29","currency":"JPY","model":"first","credited_minor":"0","approved_minor":"700"`)
 	stop()
 	p = s.withBooks() // knows of no change
 	stop = s.runs(p)
@@ -62,7 +63,8 @@ func TestAnImbalanceIsFound(t *testing.T) {
 func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.apply([]record{s.record(s.order("1001", noon, 10000, nil)), s.record(s.order("1002", noon, 5000, func(o *wire.Order) { o.Status = 2 }))}, func() int { return 1 })
+	s.apply([]record{s.record(s.order("1001", noon, 10000, nil)), s.record(s.order("1002", noon, 5000, func(o *wire.Order) { o.Status = 2 }))},
+		func() int { return 1 })
 	f := func(change string, want ...string) {
 		t.Helper()
 		s.exec(change)
@@ -83,7 +85,8 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	f(setCredits("1001", 5, "(f[5]::bigint - 125)::text"), of+"BRL, model first: credits of 98.75, approved orders of 100.00: 1.25 too little")
 	f(setCredits("1001", 5, "null"), of+"BRL, model first: credits of 0.00, approved orders of 100.00: 100.00 too little")
 	f(setCredits("1001", 5, "'10000'")+`; update payout set currency = 'KWD' where order_id = '1001'`, func() (want []string) {
-		for _, c := range []string{"BRL, model %: credits of 0.00, approved orders of 100.00: 100.00 too little", "KWD, model %: credits of 10.000, approved orders of 0.000: 10.000 too much"} {
+		for _, c := range []string{"BRL, model %: credits of 0.00, approved orders of 100.00: 100.00 too little",
+			"KWD, model %: credits of 10.000, approved orders of 0.000: 10.000 too much"} {
 			for _, model := range facts.Models {
 				want = append(want, of+strings.Replace(c, "%", model, 1))
 			}
@@ -129,7 +132,8 @@ func TestEachDayIsLookedAtInTurn(t *testing.T) {
 		return list
 	}
 	sales := bookless{map[string][]books.SoldDay{
-		"c1": of(12_000, "2026-03-03", "2026-03-02", "2026-03-01"), "c2": of(1, "2026-03-03"), "c3": nil, "c4": of(5, "2026-03-05", "2026-03-04"), "c5": of(90_000, "2026-03-09", "2026-03-08"),
+		"c1": of(12_000, "2026-03-03", "2026-03-02", "2026-03-01"), "c2": of(1, "2026-03-03"), "c3": nil, "c4": of(5, "2026-03-05", "2026-03-04"),
+		"c5": of(90_000, "2026-03-09", "2026-03-08"),
 	}}
 	var w dayWalk
 	for round := range 2 {

@@ -16,7 +16,8 @@ func TestAFixedFeeIsKeptBesideAnotherCurrency(t *testing.T) {
 	s.run()
 	dollars := func(status int) func(o *wire.Order) {
 		return func(o *wire.Order) {
-			o.Currency, o.DiscountCode, o.Status, o.UpdatedAt = "USD", wire.Some("ANA10"), status, wire.Some(noon.Add(time.Duration(status)*time.Minute))
+			o.Currency, o.DiscountCode, o.Status, o.UpdatedAt = "USD", wire.Some("ANA10"), status,
+				wire.Some(noon.Add(time.Duration(status)*time.Minute))
 		}
 	}
 	f := func(name string, status int, want ...string) {

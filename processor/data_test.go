@@ -115,7 +115,8 @@ func TestARealShopsTotalsToTheEventAndTheCent(t *testing.T) {
 		left join influencer i using (company_id, influencer_id) group by i.name order by i.name`),
 		"Ana Prado 1093571", "Beto Lima 989968", "Caio Melo 1069305", "nobody 2791419")
 	for _, sum := range s.texts(`
-		select m.model || ' ' || sum(m.minor) from credit c cross join lateral (values ('first', c.first_minor), ('last', c.last_minor), ('last_non_direct', c.last_non_direct_minor),
+		select m.model || ' ' || sum(m.minor) from credit c cross
+		join lateral (values ('first', c.first_minor), ('last', c.last_minor), ('last_non_direct', c.last_non_direct_minor),
 			('linear', c.linear_minor), ('position', c.position_minor), ('time_decay', c.time_decay_minor)) m (model, minor) group by m.model`) {
 		var model string
 		var total int64

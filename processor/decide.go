@@ -198,7 +198,8 @@ func (a *application) decideOrders(ctx context.Context, orderIDs []string, t *tu
 // outcomesOf computes the outcomes of orders and calls f with each, which must not keep
 // the case, until it returns false or the turn's events are read. It returns the orders that
 // are left. t may be nil: then an order's own bounds are the only ones.
-func (a *application) outcomesOf(ctx context.Context, orderIDs []string, t *turn, f func(c *facts.Case, o *facts.Outcome) bool) (left []string, err error) {
+func (a *application) outcomesOf(ctx context.Context, orderIDs []string, t *turn,
+	f func(c *facts.Case, o *facts.Outcome) bool) (left []string, err error) {
 	claimed := attribution.ClaimedEvents
 	if t != nil {
 		claimed = t.claimed
@@ -226,7 +227,8 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	var changed []facts.StoredOutcome
-	var changedIDs, before, first, same []string // before: those of them that had an outcome; first: that had none; same: changed orders whose outcome stays
+	// before: those of them that had an outcome; first: that had none; same: changed orders whose outcome stays
+	var changedIDs, before, first, same []string
 	for i := range outcomes {
 		o, err := outcomes[i].ToStore()
 		if err != nil {
@@ -294,7 +296,8 @@ func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutc
 			continue
 		}
 		t := facts.TestOrder{OrderID: o.OrderID, InfluencerID: o.Was.Payout.InfluencerID, Actor: "processor"}
-		t.Taken = commerce.Sale{CommissionMinor: o.Was.Payout.CommissionMinor, FixedBRLMinor: o.Was.Payout.FixedBRLMinor, Currency: o.Was.Currency}.Commissions()
+		t.Taken = commerce.Sale{CommissionMinor: o.Was.Payout.CommissionMinor, FixedBRLMinor: o.Was.Payout.FixedBRLMinor,
+			Currency: o.Was.Currency}.Commissions()
 		for k := range a.orders {
 			if v := &a.orders[k]; v.OrderID == o.OrderID && v.Order.Test.Or(false) {
 				t.Actor = v.Actor

@@ -83,7 +83,8 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 		s.record(dropped(6, map[string]int64{"expired": 40}, "nobody's")),
 	}
 	want := []string{
-		"2026-03-10 dropped:expired 40", "2026-03-10 dropped:queue_full 5", "2026-03-10 duplicate 5", "2026-03-10 missing 3", "2026-03-10 rejected:invalid_event 3", "2026-03-10 rejected:invalid_event_name 5",
+		"2026-03-10 dropped:expired 40", "2026-03-10 dropped:queue_full 5", "2026-03-10 duplicate 5", "2026-03-10 missing 3",
+		"2026-03-10 rejected:invalid_event 3", "2026-03-10 rejected:invalid_event_name 5",
 		"2026-03-10 rejected:invalid_payload 1", "2026-03-10 stored 6", "2026-03-11 stored 2", "2026-03-17 late 1", "2026-03-17 stored 2",
 	}
 	for seed := range uint64(5) {
@@ -99,9 +100,12 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 		if seed > 0 {
 			continue
 		}
-		wantTexts(t, "sources", s.texts(`select concat_ws(' ', agent, origin, outcome, sum(events)) from delivery_source group by agent, origin, outcome order by 1`),
-			"chrome https://loja.example.com dropped 45", "chrome https://loja.example.com duplicate 3", "chrome https://loja.example.com rejected 9",
-			"firefox https://loja.example.com duplicate 2", "firefox https://loja.example.com late 1", "firefox https://loja.example.com missing 3", "firefox https://loja.example.com stored 10")
+		wantTexts(t, "sources",
+			s.texts(`select concat_ws(' ', agent, origin, outcome, sum(events)) from delivery_source group by agent, origin, outcome order by 1`),
+			"chrome https://loja.example.com dropped 45", "chrome https://loja.example.com duplicate 3",
+			"chrome https://loja.example.com rejected 9",
+			"firefox https://loja.example.com duplicate 2", "firefox https://loja.example.com late 1", "firefox https://loja.example.com missing 3",
+			"firefox https://loja.example.com stored 10")
 		if n := s.int(`select count(*) from stream where encode(stream, 'escape') in ('a', 'b', 'c')`); n != 0 {
 			t.Error("a stream's name is stored")
 		}
@@ -112,7 +116,8 @@ func TestEachEventIsInTheLedgerOnce(t *testing.T) {
 func TestMadeUpStreamsAndCountsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', $2, $3)`, s.company, delivery.MaxStreams-3, delivery.MaxSeen-2)
+	s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, '2026-03-10', $2, $3)`, s.company,
+		delivery.MaxStreams-3, delivery.MaxSeen-2)
 	var records []record
 	for n := range 400 {
 		records = append(records, s.record(s.event(fmt.Sprint("v", n), noon, n, func(e *wire.Event) {
@@ -147,7 +152,8 @@ func TestMadeUpStreamsAndCountsAreBounded(t *testing.T) {
 	add(301, 1<<63-1)
 	records = append(records, s.record(s.notice(1, func(w *wire.Notice) {
 		w.Agent, w.Origin = "made up", "https://made-up.example"
-		w.Dropped = &wire.NoticeDropped{ID: idsOf("x"), Counts: map[string]int64{"made up": 1 << 60, "queue_full": 1 << 60, "refused": -4}, Stream: "one"}
+		w.Dropped = &wire.NoticeDropped{ID: idsOf("x"),
+			Counts: map[string]int64{"made up": 1 << 60, "queue_full": 1 << 60, "refused": -4}, Stream: "one"}
 		w.Duplicate = 1 << 60
 	})))
 	s.apply(records, func() int { return 50 })
@@ -174,12 +180,16 @@ func TestTheLedgerForgets(t *testing.T) {
 	s := newShop(t)
 	day := func(n int) time.Time { return facts.DayOf(noon).AddDate(0, 0, -n) }
 	for _, days := range []int{2, 9, 34, 36} {
-		s.exec(`insert into stream (company_id, stream, day, top, gaps) values ($1, $2, $3, 5, null), ($1, $4, $3, 5, '\x010002')`, s.company, fmt.Append(nil, "whole", days), day(days), fmt.Append(nil, "gap", days))
+		s.exec(`insert into stream (company_id, stream, day, top, gaps) values ($1, $2, $3, 5, null), ($1, $4, $3, 5, '\x010002')`, s.company,
+			fmt.Append(nil, "whole", days), day(days), fmt.Append(nil, "gap", days))
 		s.exec(`insert into delivery_seen (company_id, id, day) values ($1, $2, $3)`, s.company, fmt.Append(nil, days), day(days))
 		s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, $2, 1, 1)`, s.company, day(days))
 	}
-	s.apply([]record{s.record(s.event("v", noon, 1, func(e *wire.Event) { e.Stream, e.Seq, e.ReceivedAt = "new", 1, noon }))}, func() int { return 1 })
-	wantTexts(t, "streams", s.texts(`select encode(stream, 'escape') from stream where length(stream) < 16 order by 1`), "gap2", "gap34", "gap9", "whole2")
+	s.apply([]record{s.record(s.event("v", noon, 1, func(e *wire.Event) { e.Stream, e.Seq, e.ReceivedAt = "new", 1, noon }))}, func() int {
+		return 1
+	})
+	wantTexts(t, "streams", s.texts(`select encode(stream, 'escape') from stream where length(stream) < 16 order by 1`), "gap2",
+		"gap34", "gap9", "whole2")
 	wantTexts(t, "seen", s.texts(`select encode(id, 'escape') from delivery_seen order by 1`), "2", "34", "9")
 	wantTexts(t, "days", s.texts(`select day::text from delivery_day order by 1`), "2026-02-04", "2026-03-01", "2026-03-08", "2026-03-10")
 }

@@ -24,7 +24,8 @@ func (s *shop) ask(at time.Time, keys ...facts.Key) (id string) {
 	s.t.Helper()
 	id = s.asks(at, keys...)
 	o := s.owner()
-	if err := o.applyRecords(s.ctx, numbered([]record{s.record(s.commerce(wire.KindErasure, id, at, wire.Erasure{ErasureID: id}))})); err != nil {
+	if err := o.applyRecords(s.ctx,
+		numbered([]record{s.record(s.commerce(wire.KindErasure, id, at, wire.Erasure{ErasureID: id}))})); err != nil {
 		s.t.Fatal(err)
 	}
 	return id
@@ -35,7 +36,8 @@ func (s *shop) asks(at time.Time, keys ...facts.Key) (id string) {
 	s.t.Helper()
 	s.bump()
 	id = uuid.NewString()
-	s.exec(`insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase) values ($1, $2, $3, $4, 'test', 'email', $5, $6)`,
+	s.exec(`insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase) values ($1, $2, $3, $4, 'test', `+
+		`'email', $5, $6)`,
 		s.company, id, s.rev, at, bytes.Repeat([]byte{byte(s.rev)}, 32), facts.EraseWaits)
 	for _, k := range keys {
 		s.exec(`insert into erasure_key (company_id, erasure_id, kind, key) values ($1, $2, $3, $4)`, s.company, id, k.Kind.Code(), k.Pack())
@@ -58,7 +60,8 @@ func (s *shop) erase(at time.Time, keys ...facts.Key) {
 func (s *shop) found(texts ...string) (where []string) {
 	s.t.Helper()
 	rows, err := s.pool.Query(s.ctx, `
-		select c.table_name::text, c.column_name::text from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
+		select c.table_name::text, c.column_name::text from information_schema.columns c
+		join information_schema.tables t using (table_schema, table_name)
 		where c.table_schema = 'public' and t.table_type = 'BASE TABLE' order by 1, 2`)
 	if err != nil {
 		s.t.Fatal(err)
@@ -73,7 +76,8 @@ func (s *shop) found(texts ...string) (where []string) {
 	}
 	for _, c := range columns {
 		table, column := pgx.Identifier{c.Table}.Sanitize(), pgx.Identifier{c.Column}.Sanitize()
-		n := s.int(`select count(*) from (select `+column+`::text as text from `+table+`) c where exists (select from unnest($1::text[]) f where strpos(c.text, f) > 0)`, forms)
+		n := s.int(`select count(*) from (select `+column+`::text as text from `+table+`) c where exists (select from unnest($1::text[]) f `+
+			`where strpos(c.text, f) > 0)`, forms)
 		if n > 0 {
 			where = append(where, fmt.Sprintf("%s.%s: %d", c.Table, c.Column, n))
 		}
@@ -116,7 +120,8 @@ func (s *shop) found(texts ...string) (where []string) {
 // which orders are first, and sums by day.
 func (s *shop) kept() string {
 	parts := strings.Split(s.outcomes(), "--\n")
-	firsts := strings.Join(s.texts(`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, o.total_minor, o.status) from orders o left join payout using (company_id, order_id) order by 1`), "\n")
+	firsts := strings.Join(s.texts(`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, o.total_minor, o.status) from `+
+		`orders o left join payout using (company_id, order_id) order by 1`), "\n")
 	traffic := strings.Join(s.texts(`select row(t.*)::text from traffic_day t order by 1`), "\n")
 	return strings.Join(slices.Concat(parts[:3], parts[10:12], []string{firsts, traffic}), "--\n")
 }
@@ -148,7 +153,8 @@ func TestAnErasureChangesNoOutcome(t *testing.T) {
 		for _, keys := range [][]facts.Key{
 			{{Kind: facts.KeyEmail, Value: "k1:email:1"}},
 			{{Kind: facts.KeyCustomer, Value: customer}, {Kind: facts.KeyEmail, Value: "k1:email:3"}},
-			{{Kind: facts.KeyVisitor, Value: visitorID("v3")}, {Kind: facts.KeyCookie, Value: visitorID("v3")}, {Kind: facts.KeyUser, Value: visitorID("v3")}},
+			{{Kind: facts.KeyVisitor, Value: visitorID("v3")}, {Kind: facts.KeyCookie, Value: visitorID("v3")},
+				{Kind: facts.KeyUser, Value: visitorID("v3")}},
 			{{Kind: facts.KeyEmail, Value: "k1:crowd"}},
 		} {
 			s.erase(asked, keys...)
@@ -227,7 +233,8 @@ func TestNobodyUndoesAnErasureOrEarnsByIt(t *testing.T) {
 		}
 	}
 	attack = append(attack, s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) { // the platform sends it again
-		o.EmailKey, o.PhoneKey, o.VisitorID, o.UpdatedAt = wire.Some("k1:me"), wire.Some("k1:home"), wire.Some(visitorID("v1")), wire.Some(noon.Add(90*time.Minute))
+		o.EmailKey, o.PhoneKey, o.VisitorID, o.UpdatedAt = wire.Some("k1:me"), wire.Some("k1:home"), wire.Some(visitorID("v1")),
+			wire.Some(noon.Add(90*time.Minute))
 		o.CustomerKey, o.Personal = wire.Some("k1:number"), []byte(`{"customer":{"email":"me@example.com"}}`)
 	})))
 	s.apply(attack, func() int { return 2 })
@@ -304,7 +311,9 @@ func TestAnErasureTakesNoCommission(t *testing.T) {
 	t.Parallel()
 	s := personShop(t)
 	change := func(status int, at time.Time) {
-		s.apply([]record{s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) { o.Status, o.UpdatedAt = status, wire.Some(at) }))}, func() int { return 1 })
+		s.apply([]record{s.record(s.order("mine", noon.Add(time.Hour), 10_000, func(o *wire.Order) {
+			o.Status, o.UpdatedAt = status, wire.Some(at)
+		}))}, func() int { return 1 })
 	}
 	change(1, noon.Add(3*time.Hour))
 	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
@@ -391,7 +400,8 @@ func TestAnErasureWaitsForTheOrdersBeforeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.workOff()
-	if left := s.int(`select count(*) from order_key where order_id = 'last' and kind = $1 and key = $2`, facts.KeyEmail.Code(), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"}.Pack()); left != 0 {
+	if left := s.int(`select count(*) from order_key where order_id = 'last' and kind = $1 and key = $2`, facts.KeyEmail.Code(),
+		facts.Key{Kind: facts.KeyEmail, Value: "k1:me"}.Pack()); left != 0 {
 		t.Error("the order still names the person")
 	}
 	if n := s.int(`select orders from erasure where erasure_id = $1 and done_at is not null`, id); n != 2 {

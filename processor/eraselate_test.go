@@ -103,7 +103,8 @@ func TestALaterVersionThatComesDuringAnErasureKeepsTheEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.workOff()
-		wantTexts(t, fmt.Sprintf("payouts, where it came after %d steps", n), s.payouts(), "mine Ana Prado link 2000", "neighbours Ana Prado link 500")
+		wantTexts(t, fmt.Sprintf("payouts, where it came after %d steps", n), s.payouts(), "mine Ana Prado link 2000",
+			"neighbours Ana Prado link 500")
 		if left := s.found("k1:me"); len(left) > 0 {
 			t.Fatalf("after %d steps: left: %v", n, left)
 		}

@@ -132,7 +132,8 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	if err := a.tx.Events.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
 		return nil, err
 	}
-	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true, facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
+	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true,
+		facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
 }
 
 // rebuildSightings makes a visitor's sightings of a day anew from its stored
@@ -179,7 +180,8 @@ func (a *application) storeOrders(ctx context.Context) error {
 	folded := make(map[string]facts.FoldedOrder, len(versions))
 	for id, list := range versions {
 		order := facts.Fold(list)
-		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At, ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
+		folded[id] = facts.FoldedOrder{Order: order, Day: a.index.DayOf(order.CreatedAt), VersionAt: list[len(list)-1].At,
+			ApprovedSince: facts.ApprovedSince(list), Only: facts.OnlyVersion(list)}
 	}
 	for id := range versions {
 		if !known[id] {

@@ -115,7 +115,8 @@ func killAProcessor(t *testing.T, s *stack, disturb func()) {
 func (s *shop) companies(n int) (ids []string) {
 	s.t.Helper()
 	for len(ids) < n {
-		store, err := merchant.New(s.db).CreateStore(s.ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+		store, err := merchant.New(s.db).CreateStore(s.ctx,
+			commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -194,9 +195,12 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 	if events, orders := s.int(`select count(*) from event_fact`), s.int(`select count(*) from orders`); events != 1 || orders != 1 {
 		t.Errorf("%d events and %d orders, want 1 of both", events, orders)
 	}
-	wantTexts(t, "counted", s.texts(`select outcome || ' ' || events from delivery order by 1`), "rejected:company_mismatch 1", "rejected:invalid_character 1",
-		"rejected:invalid_currency 1", "rejected:invalid_event_id 2", "rejected:invalid_json 1", "rejected:unknown_kind 1", "rejected:unstorable 1", "stored 1")
-	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true, "invalid_character": true, "unstorable": true, "invalid_event_id": true}
+	wantTexts(t, "counted", s.texts(`select outcome || ' ' || events from delivery order by 1`), "rejected:company_mismatch 1",
+		"rejected:invalid_character 1",
+		"rejected:invalid_currency 1", "rejected:invalid_event_id 2", "rejected:invalid_json 1", "rejected:unknown_kind 1",
+		"rejected:unstorable 1", "stored 1")
+	want := map[string]bool{"invalid_currency": true, "invalid_json": true, "company_mismatch": true, "unknown_kind": true,
+		"invalid_character": true, "unstorable": true, "invalid_event_id": true}
 	ctx, cancel := context.WithTimeout(s.ctx, await.Long)
 	defer cancel()
 	err := s.client.Follow(ctx, wire.TopicRejected, 0, kafka.FromFirst, func(_ int64, r kafka.Record) error {
@@ -207,7 +211,8 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 		if err := json.Unmarshal(r.Value, &rejected); err != nil {
 			return err
 		}
-		if rejected.CompanyID != s.company || rejected.Partition == nil || rejected.Offset == nil || rejected.Topic == wire.TopicEvents && rejected.Code != "invalid_event_id" {
+		if rejected.CompanyID != s.company || rejected.Partition == nil || rejected.Offset == nil ||
+			rejected.Topic == wire.TopicEvents && rejected.Code != "invalid_event_id" {
 			t.Errorf("rejected %s", r.Value)
 		}
 		if delete(want, rejected.Code); len(want) == 0 {
@@ -223,7 +228,8 @@ func TestARecordThatCannotBeAppliedIsRejectedWithoutItsContent(t *testing.T) {
 func TestOffsetsOfAnotherClusterAreAClearError(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select 'events.v1', p, 'elsewhere', 0 from generate_series(0, 7) p`)
+	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select 'events.v1', p, 'elsewhere', 0 from ` +
+		`generate_series(0, 7) p`)
 	ctx, cancel := context.WithTimeout(s.ctx, await.Long)
 	defer cancel()
 	if err := s.processor(s.group(), s.producer).Run(ctx); !errors.Is(err, facts.ErrOtherCluster) {
@@ -301,7 +307,8 @@ func TestWhatTheOwnerBeforeAppliedAtLastHaltsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select topic, $1, $2, 0 from unnest(array['events.v1', 'commerce.v1']) topic`, mine, cluster)
+	s.exec(`insert into consumer_offset (topic, partition, cluster_id, next) select topic, $1, $2, 0 from unnest(array['events.v1', `+
+		`'commerce.v1']) topic`, mine, cluster)
 	var once sync.Once
 	p := s.processor(lateLog{group, func() {
 		once.Do(func() {
@@ -309,7 +316,8 @@ func TestWhatTheOwnerBeforeAppliedAtLastHaltsNothing(t *testing.T) {
 			s.exec(`update consumer_offset set next = 1`)
 		})
 	}}, s.producer)
-	o := &owner{Processor: p, partition: mine, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{}, progress: p.addProgress(mine)}
+	o := &owner{Processor: p, partition: mine, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{},
+		progress: p.addProgress(mine)}
 	if err := o.start(s.ctx); err != nil || o.next[wire.TopicEvents] != 1 || o.next[wire.TopicCommerce] != 1 {
 		t.Errorf("start: %v, from %v, want 1 of both", err, o.next)
 	}
@@ -405,7 +413,8 @@ func TestTransactionsAtTheSameTimeAreLimited(t *testing.T) {
 	}
 	s.produce(records...)
 	store := &counting{Store: StoreOf(s.store), release: make(chan struct{})}
-	p := New(Config{MaxTransactions: 2}, Deps{Store: store, Log: kafka.NewGroup(s.client, "turns", nil, wire.TopicEvents, wire.TopicCommerce), Results: s.producer})
+	p := New(Config{MaxTransactions: 2},
+		Deps{Store: store, Log: kafka.NewGroup(s.client, "turns", nil, wire.TopicEvents, wire.TopicCommerce), Results: s.producer})
 	ctx, cancel := context.WithCancel(s.ctx)
 	done := make(chan error, 1)
 	go func() { done <- p.Run(ctx) }()

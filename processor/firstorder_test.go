@@ -31,7 +31,8 @@ func TestFirstOrdersOfAFaithfulCustomerAndOfACashDesk(t *testing.T) {
 	s.apply(orders, func() int { return 1 + r.IntN(40) })
 
 	first := func(where string) []string {
-		return s.texts(`select concat_ws(' ', coalesce(is_first_order::text, 'unknown'), count(*)) from orders left join payout using (company_id, order_id) where order_id ` + where + ` group by is_first_order order by 1`)
+		return s.texts(`select concat_ws(' ', coalesce(is_first_order::text, 'unknown'), count(*)) from orders left join payout using ` +
+			`(company_id, order_id) where order_id ` + where + ` group by is_first_order order by 1`)
 	}
 	wantTexts(t, "the faithful customer's", first(`like 'a%'`), "false 239", "true 1")
 	wantTexts(t, "the first", first(`= 'a000'`), "true 1")
@@ -90,7 +91,8 @@ func TestAnOrderThatWasSetAsideIsComputedByAnEvent(t *testing.T) {
 	s.exec(`delete from recompute_company`)
 	o = s.owner()
 	o.queued = false
-	if err := o.applyRecords(s.ctx, numbered([]record{s.record(s.event("v1", noon, 1, func(e *wire.Event) { e.Identity.EmailKey = "k1:me" }))})); err != nil {
+	if err := o.applyRecords(s.ctx,
+		numbered([]record{s.record(s.event("v1", noon, 1, func(e *wire.Event) { e.Identity.EmailKey = "k1:me" }))})); err != nil {
 		t.Fatal(err)
 	}
 	wantTexts(t, "first orders", s.texts(`select concat_ws(' ', order_id, is_first_order) from payout`), "o1 t")

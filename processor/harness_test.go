@@ -61,7 +61,8 @@ func newShop(t testing.TB) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	store, err := merchant.New(db).CreateStore(ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	store, err := merchant.New(db).CreateStore(ctx,
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,15 +124,18 @@ func (s *shop) bump() {
 
 func (s *shop) influencer(name, campaign string) (influencerID, campaignID string) {
 	influencerID, campaignID = uuid.NewString(), uuid.NewString()
-	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID, name, fold.Name(name))
-	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company, campaignID, influencerID, campaign, fold.Name(campaign))
+	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, 1)`, s.company, influencerID,
+		name, fold.Name(name))
+	s.exec(`insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev) values ($1, $2, $3, $4, $5, 1)`, s.company,
+		campaignID, influencerID, campaign, fold.Name(campaign))
 	s.influencers = append(s.influencers, influencerID)
 	s.bump()
 	return influencerID, campaignID
 }
 
 func (s *shop) coupon(influencerID, campaignID, code string) {
-	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev) values ($1, $2, $3, $4, $5, $6, '(,)', 1)`,
+	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev) values ($1, $2, $3, $4, `+
+		`$5, $6, '(,)', 1)`,
 		s.company, uuid.NewString(), influencerID, campaignID, code, fold.Code(code))
 	s.bump()
 }
@@ -140,7 +144,8 @@ func (s *shop) coupon(influencerID, campaignID, code string) {
 func (s *shop) cost(influencerID, campaignID string, fixedMinor int64, percent string) string {
 	id := uuid.NewString()
 	s.exec(`insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, is_coupon_cost, start_date, rev)
-		values ($1, $2, $3, nullif($4, ''), $5, $6::text::numeric, false, '2019-01-01', 1)`, s.company, id, influencerID, campaignID, fixedMinor, percent)
+		values ($1, $2, $3, nullif($4, ''), $5, $6::text::numeric, false, '2019-01-01', 1)`, s.company, id, influencerID,
+		campaignID, fixedMinor, percent)
 	s.bump()
 	return id
 }
@@ -150,7 +155,9 @@ func (s *shop) processor(log Log, results Results) *Processor {
 	if os.Getenv("TRIBUTARY_TEST_LOG") != "" {
 		level = slog.LevelDebug
 	}
-	return New(Config{BatchRecords: 500}, Deps{Store: StoreOf(s.store), Log: log, Results: results, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
+	return New(Config{BatchRecords: 500},
+		Deps{Store: StoreOf(s.store), Log: log, Results: results,
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))})
 }
 
 var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
@@ -186,7 +193,8 @@ func (s *shop) event(visitor string, at time.Time, n int, change func(*wire.Even
 
 func landing(name, campaign string) func(*wire.Event) {
 	return func(e *wire.Event) {
-		e.Context.Page.URL = "https://loja.example.com/p/1?utm_source=influencer&utm_medium=link&utm_campaign=" + name + "&utm_content=" + campaign
+		e.Context.Page.URL = "https://loja.example.com/p/1?utm_source=influencer&utm_medium=link&utm_campaign=" + name +
+			"&utm_content=" + campaign
 	}
 }
 
@@ -443,6 +451,7 @@ func setCredits(orderID string, field int, value string) string {
 	return fmt.Sprintf(`
 		update payout p set credits = (
 			select string_agg(array_to_string(f[:%d] || coalesce(%s, '') || f[%d:], E'\x1f', ''), E'\x1e' order by n)
-			from (select string_to_array(line, E'\x1f', '') as f, n from unnest(string_to_array(p.credits, E'\x1e')) with ordinality as l (line, n)) c)
+			from (select string_to_array(line, E'\x1f', '') as f, n
+			from unnest(string_to_array(p.credits, E'\x1e')) with ordinality as l (line, n)) c)
 		where p.credits <> '' and '%s' in ('', p.order_id)`, field-1, value, field+1, orderID)
 }

@@ -23,7 +23,10 @@ func TestAKeyBecomesAHubForAllItsOrders(t *testing.T) {
 	})))
 	const n = 260
 	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.CartKey = wire.Some("k1:a") })))
+		records = append(records,
+			s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.CartKey = wire.Some("k1:a")
+			})))
 	}
 	credited := func() int64 { return s.int(`select count(*) from payout where influencer_id is not null`) }
 	f := func(name string, batches func() int, want int64) string {
@@ -89,7 +92,10 @@ func TestEventsOfAHubComputeNoOrder(t *testing.T) {
 	const n = 1500
 	records := []record{}
 	for i := range n {
-		records = append(records, s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") })))
+		records = append(records,
+			s.record(s.order(fmt.Sprint("o", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.EmailKey = wire.Some("k1:till")
+			})))
 	}
 	s.apply(records, func() int { return 700 })
 	touch := s.record(s.event("v1", noon.Add(12*time.Hour), 1, func(e *wire.Event) {
@@ -147,7 +153,8 @@ func TestAHubIsExplainedTheSameInEachOrderOfArrival(t *testing.T) {
 	order := s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:e") }))
 	var visits []record
 	for i := range 34 {
-		visits = append(visits, s.record(s.event(fmt.Sprint("v", i), noon.Add(-time.Hour), i, func(e *wire.Event) { e.Identity.EmailKey = "k1:e" })))
+		visits = append(visits,
+			s.record(s.event(fmt.Sprint("v", i), noon.Add(-time.Hour), i, func(e *wire.Event) { e.Identity.EmailKey = "k1:e" })))
 	}
 	arrive := func(records ...record) string {
 		s.clear()

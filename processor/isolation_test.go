@@ -189,7 +189,8 @@ func TestAStepThatFailsIsNoOrderThatIsSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") || strings.Contains(said, "set aside") || strings.Count(said, "level=ERROR") != 1 {
+	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") || strings.Contains(said, "set aside") ||
+		strings.Count(said, "level=ERROR") != 1 {
 		t.Errorf("the log says\n%s", said)
 	}
 	if after == 0 {
@@ -303,7 +304,8 @@ func TestReadAheadIsBoundedInBytesOverAllPartitions(t *testing.T) {
 		before = passes
 		return still
 	})
-	if _, taken, _ := log.state(); taken > bound+devtest.Partitions*2*size || taken < bound/4 { // a parsed event counts for three times its record
+	// a parsed event counts for three times its record
+	if _, taken, _ := log.state(); taken > bound+devtest.Partitions*2*size || taken < bound/4 {
 		t.Errorf("%d bytes wait in memory, the bound is %d and a record of each partition", taken, bound)
 	}
 	close(released)

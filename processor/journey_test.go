@@ -48,7 +48,8 @@ func (j *journey) buysAt(at time.Time, changes ...func(o *wire.Order)) {
 // the explanation had then.
 func (j *journey) decides(influencer int, decision string, at time.Time, touches ...string) {
 	j.orders++
-	c := j.commerce(wire.KindEvidence, "o", at, wire.Evidence{OrderID: "o", InfluencerID: j.influencers[influencer], Decision: decision, Touches: touches})
+	c := j.commerce(wire.KindEvidence, "o", at,
+		wire.Evidence{OrderID: "o", InfluencerID: j.influencers[influencer], Decision: decision, Touches: touches})
 	c.Rev = j.rev + int64(j.orders)
 	j.records = append(j.records, j.record(c))
 }
@@ -72,7 +73,8 @@ func (j *journey) outcome() string {
 		select concat_ws(' ', p.state, split_part(i.name, ' ', 1), p.evidence, p.proof, nullif(p.reason, ''))
 		from payout p left join influencer i using (company_id, influencer_id)`),
 		j.texts(`
-		select split_part(i.name, ' ', 1) || ' has ' || sum(l.amount_minor) from ledger_entry l join influencer i using (company_id, influencer_id)
+		select split_part(i.name, ' ', 1) || ' has ' || sum(l.amount_minor) from ledger_entry l
+		join influencer i using (company_id, influencer_id)
 		group by i.name having sum(l.amount_minor) <> 0 order by 1`)...), ", ")
 }
 

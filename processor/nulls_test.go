@@ -34,7 +34,8 @@ func (s *shop) countNulls(now time.Time, chunk int) {
 // nullDays are the days that were counted: "day round journeys left_out: steps".
 func (s *shop) nullDays() (list []string) {
 	s.t.Helper()
-	rows, err := s.pool.Query(s.ctx, `select to_char(day, 'YYYY-MM-DD') || ' ' || round || ' ' || journeys || ' ' || left_out, steps from null_day order by day`)
+	rows, err := s.pool.Query(s.ctx,
+		`select to_char(day, 'YYYY-MM-DD') || ' ' || round || ' ' || journeys || ' ' || left_out, steps from null_day order by day`)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -66,13 +67,16 @@ func TestNullJourneysArePartOfMarkov(t *testing.T) {
 	s.influencer("C3", "x")
 	day := 24 * time.Hour
 	s.apply([]record{
-		s.record(s.event("buyer", noon, 1, landing("C1", "x"))), s.record(s.event("buyer", noon.Add(day), 2, landing("C2", "x"))), s.record(s.event("buyer", noon.Add(2*day), 3, landing("C3", "x"))),
+		s.record(s.event("buyer", noon, 1, landing("C1", "x"))), s.record(s.event("buyer", noon.Add(day), 2, landing("C2", "x"))),
+		s.record(s.event("buyer", noon.Add(2*day), 3, landing("C3", "x"))),
 		s.record(s.order("o1", noon.Add(2*day+time.Hour), 5000, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID("buyer")) })),
 		s.record(s.event("one", noon, 4, landing("C1", "x"))),
 		s.record(s.event("two", noon.Add(day), 5, landing("C2", "x"))), s.record(s.event("two", noon.Add(2*day), 6, landing("C3", "x"))),
 	}, func() int { return 3 })
 	credits := func() (list []string, nulls reports.NullJourneys) {
-		r, err := report.New(s.db).Report(s.ctx, reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31", By: reports.ByMonth, Model: "markov"})
+		r, err := report.New(s.db).Report(s.ctx,
+			reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31",
+				By: reports.ByMonth, Model: "markov"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +100,8 @@ func TestNullJourneysArePartOfMarkov(t *testing.T) {
 	}
 }
 
-// A day is counted a week after it, and for the last time once a window is over; visitors who come again or buy meanwhile are no null journeys of it any more.
+// A day is counted a week after it, and for the last time once a window is over; visitors who come again or buy meanwhile are no null
+// journeys of it any more.
 func TestNullJourneysAreCountedInRounds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -111,7 +116,9 @@ func TestNullJourneysAreCountedInRounds(t *testing.T) {
 	counted(7)
 	s.exec(`truncate consumer_offset`)
 	s.apply([]record{s.record(s.event("soon", noon.AddDate(0, 0, 3), 10, nil)),
-		s.record(s.order("o1", noon.AddDate(0, 0, 3), 100, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID("bought")) }))}, func() int { return 9 })
+		s.record(s.order("o1", noon.AddDate(0, 0, 3), 100, func(o *wire.Order) { o.VisitorID = wire.Some(visitorID("bought")) }))}, func() int {
+		return 9
+	})
 	counted(8, "2026-03-10 1 2 0: >Direct 2 Direct> 2")
 	counted(12, "2026-03-10 1 2 0: >Direct 2 Direct> 2", "2026-03-13 1 1 0: >Direct 1 Direct> 1")
 	s.exec(`truncate consumer_offset`)
@@ -127,7 +134,8 @@ func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
 	s.countNulls(noon.AddDate(0, 0, 100), 10)
 	want := []string{"2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-04-29 2 1 0: >Direct 1 Direct> 1"}
 	wantTexts(t, "counted", s.nullDays(), want...)
-	s.exec(`insert into retention (company_id, begun_until, nulls_from) values ($1, $2, ($2::timestamptz + interval '34 days')::date)`, s.company, noon.AddDate(0, 0, 1))
+	s.exec(`insert into retention (company_id, begun_until, nulls_from) values ($1, $2, ($2::timestamptz + interval '34 days')::date)`,
+		s.company, noon.AddDate(0, 0, 1))
 	s.exec(`delete from event_fact where at < $1`, noon.AddDate(0, 0, 1))
 	s.exec(`update null_day set marks = marks + 1`)
 	s.exec(`insert into traffic_day values ($1, '2026-03-30', '', 1, 0, 0, 0, 0)`, s.company) // it was never counted, and reads removed events
@@ -136,7 +144,8 @@ func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
 	if n := s.int(`select count(*) from null_day where marks = counted`); n != 1 {
 		t.Errorf("%d days were counted again, want the one whose events are all there", n)
 	}
-	shown, err := report.New(s.db).Report(s.ctx, reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-03-01", End: "2026-04-30", By: reports.ByTotal})
+	shown, err := report.New(s.db).Report(s.ctx,
+		reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-03-01", End: "2026-04-30", By: reports.ByTotal})
 	if err != nil || shown.Nulls.CountedUntil != "2026-04-29" || shown.Nulls.FinalUntil != "2026-04-29" {
 		t.Errorf("the report says %+v, %v: a day that is never counted must not hold it up", shown.Nulls, err)
 	}
@@ -207,7 +216,8 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 			if !ok || s.int(`
 				select count(*) from orders o join order_key k using (company_id, order_id)
 				where o.status <> 2 and o.created_at between $1 and $2 and k.kind = any($3) and k.key = $4 and k.hub = 0`,
-				j.From, j.To, facts.Codes([]facts.KeyKind{facts.KeyReached, facts.VisitorKey(visitor).Kind}), facts.Key{Kind: facts.KeyReached, Value: visitor}.Pack()) > 0 {
+				j.From, j.To, facts.Codes([]facts.KeyKind{facts.KeyReached, facts.VisitorKey(visitor).Kind}),
+				facts.Key{Kind: facts.KeyReached, Value: visitor}.Pack()) > 0 {
 				continue
 			}
 			journeys++

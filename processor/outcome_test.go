@@ -116,8 +116,11 @@ func TestCreditsFollowTheOrder(t *testing.T) {
 	// A version that clears userId has no touches; the one after it sends the same userId
 	// again, in another currency.
 	apply(version(3*time.Minute, func(o *wire.Order) { o.Status = 0; o.VisitorID = wire.Null[string]() }))
-	wantTexts(t, "without touches", s.texts(`select position || ' ' || channel || ' ' || first_minor || ' ' || linear_minor from credit`), "0 unattributed 1000 1000")
+	wantTexts(t, "without touches", s.texts(`select position || ' ' || channel || ' ' || first_minor || ' ' || linear_minor from credit`),
+		"0 unattributed 1000 1000")
 	apply(version(4*time.Minute, func(o *wire.Order) { o.Currency = "USD" }))
-	wantTexts(t, "in another currency", s.texts(`select position || ' ' || channel || ' ' || currency || ' ' || coalesce(first_minor, 0) || ' ' || linear_minor from credit order by position`),
+	wantTexts(t, "in another currency",
+		s.texts(`select position || ' ' || channel || ' ' || currency || ' ' || coalesce(first_minor, 0) || ' ' || linear_minor from credit `+
+			`order by position`),
 		"1 Ana Prado USD 1000 334", "2 Beto Lima USD 0 333", "3 Referral USD 0 333")
 }

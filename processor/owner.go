@@ -101,7 +101,8 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 	defer p.removeProgress(partition)
 	for {
 		o := &owner{
-			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{}, queued: true, progress: progress,
+			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{},
+			queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
 			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{of: p.readAhead},
 		}
@@ -116,7 +117,8 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 			return nil
 		case IsHalting(err):
 			progress.setHalted(err, p.Now())
-			p.Logger.Error("partition halted: none of its records is applied until this is repaired; see docs/operations.md", "partition", partition, "error", err)
+			p.Logger.Error("partition halted: none of its records is applied until this is repaired; see docs/operations.md", "partition",
+				partition, "error", err)
 			background.Sleep(ctx, p.config.HaltPause)
 		default:
 			return fmt.Errorf("partition %d: %w", partition, err)
@@ -184,7 +186,8 @@ func (o *owner) start(ctx context.Context) error {
 				return err
 			}
 			// The log's end is asked for again: the owner before may have applied what came since.
-			_, end, err := ComparePlace(ctx, o.Log, facts.StoredOffset{Topic: topic, Partition: o.partition, Next: taken.Next, LogID: taken.LogID, Last: taken.Last})
+			_, end, err := ComparePlace(ctx, o.Log,
+				facts.StoredOffset{Topic: topic, Partition: o.partition, Next: taken.Next, LogID: taken.LogID, Last: taken.Last})
 			if errors.Is(err, ErrPastEnd) { // where nothing tells which log it was, nothing would tell later that it is another
 				err = errors.Join(err, o.Store.MarkReplaced(ctx, topic, o.partition, taken.Epoch))
 			}
@@ -314,7 +317,9 @@ func (o *owner) moves(records []record) []facts.Move {
 		if !ok {
 			end = o.next[topic]
 		}
-		moves = append(moves, facts.Move{Topic: topic, Partition: o.partition, Epoch: o.epoch[topic], LogID: o.logID[topic], From: o.next[topic], To: end, Last: last[topic]})
+		moves = append(moves,
+			facts.Move{Topic: topic, Partition: o.partition, Epoch: o.epoch[topic], LogID: o.logID[topic], From: o.next[topic],
+				To: end, Last: last[topic]})
 	}
 	return moves
 }
@@ -328,7 +333,8 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	began := time.Now()
 	done, err := o.applyOnce(ctx, records, o.deferring(records))
 	if len(records) == 1 && errors.Is(err, facts.ErrData) {
-		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic, "partition", o.partition, "offset", records[0].Offset, "error", err)
+		o.Logger.Error("the outcome of an order that a record concerns cannot be stored: the orders are queued", "topic", records[0].topic,
+			"partition", o.partition, "offset", records[0].Offset, "error", err)
 		done, err = o.applyOnce(ctx, records, everyCompany)
 	}
 	switch {
@@ -407,7 +413,8 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 		}
 		b := batch{clusterID: o.clusterID, moves: o.moves([]record{r}), now: o.Now().UTC()}
 		if index := rules[company]; index != nil {
-			b.companies = []companyBatch{{index: index, rejected: []delivery.Once{delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, codeUnstorable, b.now)}}}
+			b.companies = []companyBatch{{index: index,
+				rejected: []delivery.Once{delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, codeUnstorable, b.now)}}}
 		}
 		_, err = o.apply(ctx, b)
 		return err

@@ -102,7 +102,8 @@ func TestAnOrderSentAgainKeepsItsHubs(t *testing.T) {
 		records, again = append(records, order(i, "first")), append(again, order(i, "second"))
 	}
 	s.apply(append(records, again...), func() int { return n })
-	if marked := s.int(`select count(*) from order_key where hub = $1 and kind = $2`, facts.HubOfOrders.Code(), facts.KeyEmail.Code()); marked != n {
+	if marked := s.int(`select count(*) from order_key where hub = $1 and kind = $2`, facts.HubOfOrders.Code(),
+		facts.KeyEmail.Code()); marked != n {
 		t.Errorf("%d of %d orders know that their key joins nothing", marked, n)
 	}
 }
@@ -114,10 +115,13 @@ func TestAReplacedEventOfAVeryBusyDayKeepsItsKeys(t *testing.T) {
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
 	late := noon.Add(6 * time.Hour)
-	s.apply([]record{s.record(s.event("v", noon, 1, landing("Ana+Prado", "Inverno"))), s.record(s.event("v", late, 2, nil))}, func() int { return 2 })
+	s.apply([]record{s.record(s.event("v", noon, 1, landing("Ana+Prado", "Inverno"))), s.record(s.event("v", late, 2, nil))}, func() int {
+		return 2
+	})
 	s.exec(`
 		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
-		select company_id, at + n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name, visitor, sources, record
+		select company_id, at + n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n + 9), 12, '0') from 25)::uuid, class, name,
+		visitor, sources, record
 		from event_fact, generate_series(1, $1::int) n where at = $2`, maxEventsOfDay+10, noon)
 	replacing := s.event("v", late, 2, checkout("k1:cart"))
 	replacing.ReceivedAt = replacing.ReceivedAt.Add(-time.Millisecond)

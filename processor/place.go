@@ -28,7 +28,8 @@ func ComparePlace(ctx context.Context, log Place, stored facts.StoredOffset) (fi
 	case stored.LogID == facts.LogReplaced:
 		return first, end, fmt.Errorf("%w: %s: stored %d, past the end that the log had then", ErrReplaced, partition, stored.Next)
 	case stored.LogID != "" && id != "" && stored.LogID != id:
-		return first, end, fmt.Errorf("%w: %s: the topic was deleted and made again since %d records of it were applied", ErrReplaced, partition, stored.Next)
+		return first, end, fmt.Errorf("%w: %s: the topic was deleted and made again since %d records of it were applied", ErrReplaced,
+			partition, stored.Next)
 	case stored.Next > end:
 		return first, end, fmt.Errorf("%w: %s: stored %d, log ends at %d", ErrPastEnd, partition, stored.Next, end)
 	case stored.Next < first:

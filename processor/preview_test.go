@@ -54,7 +54,8 @@ func (s *shop) told() {
 	o := s.owner()
 	var records []record
 	for _, value := range s.texts(`delete from outbox where topic = 'commerce.v1' returning convert_from(value, 'UTF8')`) {
-		records = append(records, record{topic: wire.TopicCommerce, Fetched: wire.Fetched{Record: wire.Record{Key: []byte(s.company), Value: []byte(value)}}})
+		records = append(records,
+			record{topic: wire.TopicCommerce, Fetched: wire.Fetched{Record: wire.Record{Key: []byte(s.company), Value: []byte(value)}}})
 	}
 	for i := range records {
 		records[i].Offset = o.next[wire.TopicCommerce] + int64(i)
@@ -157,7 +158,8 @@ func foretold(a *preview.Answer, label func(id string) string) map[netKey]string
 			sign  int64
 		}{{m.From, -1}, {m.To, 1}} {
 			if side.share != nil && isAmount(side.share.State) {
-				add(netKey{m.OrderID, string(ledger.NetPayout), string(side.share.State), side.share.InfluencerID, m.Currency}, side.share.Amount.Minor.Mul(decimal.NewFromInt(side.sign)))
+				add(netKey{m.OrderID, string(ledger.NetPayout), string(side.share.State), side.share.InfluencerID, m.Currency},
+					side.share.Amount.Minor.Mul(decimal.NewFromInt(side.sign)))
 			}
 		}
 	}
@@ -197,9 +199,11 @@ func (s *shop) randomChange(rules *merchant.Store, seed uint64) (name string, ch
 	}
 	terms := func() commerce.CostTerms {
 		from, to := period()
-		return commerce.CostTerms{FixedFeeMinor: int64(r.IntN(3)) * 150, VarFee: decimal.New(int64(1+r.IntN(200)), -1), StartDate: cmp.Or(from, "2020-01-01"), EndDate: to, CouponCost: r.IntN(3) == 0}
+		return commerce.CostTerms{FixedFeeMinor: int64(r.IntN(3)) * 150, VarFee: decimal.New(int64(1+r.IntN(200)), -1),
+			StartDate: cmp.Or(from, "2020-01-01"), EndDate: to, CouponCost: r.IntN(3) == 0}
 	}
-	switch name = pick([]string{"coupon.create", "coupon.create", "coupon.delete", "cost.create", "cost.create", "cost.delete", "influencer.create", "influencer.archive", "unproven", "settings", "hosts", "evidence", "evidence"}); name {
+	switch name = pick([]string{"coupon.create", "coupon.create", "coupon.delete", "cost.create", "cost.create", "cost.delete",
+		"influencer.create", "influencer.archive", "unproven", "settings", "hosts", "evidence", "evidence"}); name {
 	case "coupon.create":
 		campaign, code := pick(campaigns), pick([]string{"OTHER", "X", "ANA10", "NEW"})
 		from, to := period()
@@ -223,7 +227,8 @@ func (s *shop) randomChange(rules *merchant.Store, seed uint64) (name string, ch
 		id := pick(s.texts(`select cost_id::text from cost where company_id = $1 order by cost_id`, s.company))
 		return name, func(ctx context.Context) error { return rules.DeleteCost(ctx, author, id, false) }
 	case "influencer.create":
-		registration := commerce.Registration{Name: pick(names), Campaign: pick([]string{"Inverno", "x", "Novo"}), Links: []string{"https://loja.example.com/"}, Costs: []commerce.CostTerms{terms()},
+		registration := commerce.Registration{Name: pick(names), Campaign: pick([]string{"Inverno", "x", "Novo"}),
+			Links: []string{"https://loja.example.com/"}, Costs: []commerce.CostTerms{terms()},
 			Coupons: []commerce.CouponTerms{{Code: pick([]string{"OTHER", "FRESH"})}}}
 		return name, func(ctx context.Context) error {
 			_, err := rules.RegisterInfluencer(ctx, author, registration, seeded(seed))
@@ -249,13 +254,16 @@ func (s *shop) randomChange(rules *merchant.Store, seed uint64) (name string, ch
 	case "hosts": // not dated: it moves orders of the past
 		hosts := []string{pick([]string{"www.google.com", "loja.example.com"})}
 		return name, func(ctx context.Context) error {
-			_, _, err := rules.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: s.company, Actor: "test", Change: func(c *commerce.Settings) { c.Hosts = hosts }})
+			_, _, err := rules.ChangeSettings(ctx,
+				commerce.SettingsChange{CompanyID: s.company, Actor: "test", Change: func(c *commerce.Settings) { c.Hosts = hosts }})
 			return err
 		}
 	default:
-		d := commerce.EvidenceDecision{OrderID: fmt.Sprint("o", r.IntN(14)), InfluencerID: pick(s.influencers), Decision: pick(commerce.EvidenceDecisions),
-			Touches: s.texts(`select event_id::text from event_fact order by event_id limit 20`)}
-		if named := s.texts(`select order_id || ' ' || influencer_id from payout where evidence = 'link' order by 1`); len(named) > 0 && r.IntN(4) > 0 {
+		d := commerce.EvidenceDecision{OrderID: fmt.Sprint("o", r.IntN(14)), InfluencerID: pick(s.influencers),
+			Decision: pick(commerce.EvidenceDecisions),
+			Touches:  s.texts(`select event_id::text from event_fact order by event_id limit 20`)}
+		if named := s.texts(`select order_id || ' ' || influencer_id from payout where evidence = 'link' order by 1`); len(named) > 0 &&
+			r.IntN(4) > 0 {
 			d.OrderID, d.InfluencerID, _ = strings.Cut(pick(named), " ")
 		}
 		return name, func(ctx context.Context) error { return rules.DecideEvidence(ctx, author, d) }
@@ -285,9 +293,10 @@ func TestAPreviewSaysWhatTheChangeThenDoes(t *testing.T) {
 			s.newFields = true
 			list := s.randomFacts(r)
 			for n := range 6 { // orders of the days to come: what is dated from now on concerns them
-				list = append(list, s.record(s.order(fmt.Sprint("o", 12+n), time.Now().AddDate(0, 0, 1+n).Truncate(time.Second), 10_000, func(o *wire.Order) {
-					o.DiscountCode = wire.Some([]string{"ANA10", "BETO", "OTHER"}[n%3])
-				})))
+				list = append(list, s.record(s.order(fmt.Sprint("o", 12+n), time.Now().AddDate(0, 0, 1+n).Truncate(time.Second), 10_000,
+					func(o *wire.Order) {
+						o.DiscountCode = wire.Some([]string{"ANA10", "BETO", "OTHER"}[n%3])
+					})))
 			}
 			s.apply(list, func() int { return 40 })
 		}
@@ -322,7 +331,8 @@ func TestAPreviewSaysWhatTheChangeThenDoes(t *testing.T) {
 		}
 		moved[name] += answer.Orders.Moved + answer.Orders.Credited
 	}
-	for _, name := range []string{"coupon.create", "coupon.delete", "cost.create", "cost.delete", "influencer.create", "influencer.archive", "hosts", "settings", "evidence"} {
+	for _, name := range []string{"coupon.create", "coupon.delete", "cost.create", "cost.delete", "influencer.create", "influencer.archive",
+		"hosts", "settings", "evidence"} {
 		if moved[name] == 0 {
 			t.Errorf("no change of kind %s moved anything: the test says nothing of it (%d changes, %v)", name, changes, moved)
 		}
@@ -345,7 +355,9 @@ func TestAPreviewIsRefusedAsTheChangeIs(t *testing.T) {
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Influencer != "Ana Prado" {
 		t.Errorf("a coupon that overlaps another: %v", err)
 	}
-	if _, err := s.previewer(preview.Limits{}).Preview(s.ctx, "c_nobody", func(context.Context) error { return nil }); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := s.previewer(preview.Limits{}).Preview(s.ctx, "c_nobody", func(context.Context) error {
+		return nil
+	}); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("an unknown company: %v", err)
 	}
 	if s.wholeDatabase() != was {
@@ -361,7 +373,10 @@ func TestAPreviewIsBoundedAndSaysSo(t *testing.T) {
 	_, inverno := s.influencer("Ana Prado", "Inverno")
 	var records []record
 	for i := range 120 {
-		records = append(records, s.record(s.order(fmt.Sprintf("o%03d", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") })))
+		records = append(records,
+			s.record(s.order(fmt.Sprintf("o%03d", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.DiscountCode = wire.Some("ANA10")
+			})))
 	}
 	s.apply(records, func() int { return 60 })
 	rules, author := merchant.New(s.db), commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}
@@ -383,9 +398,11 @@ func TestAPreviewIsBoundedAndSaysSo(t *testing.T) {
 		}
 	}
 	f("all", preview.Limits{}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120}, "", 120)
-	f("too many orders", preview.Limits{Orders: 70}, preview.Orders{Concerned: 120, Computed: 70, LeftOut: 50, Moved: 70}, preview.CutOrders, 70)
+	f("too many orders", preview.Limits{Orders: 70}, preview.Orders{Concerned: 120, Computed: 70, LeftOut: 50, Moved: 70},
+		preview.CutOrders, 70)
 	f("too many moves", preview.Limits{Moves: 7}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120}, "", 7)
-	f("too many to count", preview.Limits{Orders: 10, Counted: 100}, preview.Orders{Concerned: 100, More: true, Computed: 10, LeftOut: 90, Moved: 10}, preview.CutOrders, 10)
+	f("too many to count", preview.Limits{Orders: 10, Counted: 100},
+		preview.Orders{Concerned: 100, More: true, Computed: 10, LeftOut: 90, Moved: 10}, preview.CutOrders, 10)
 	f("no time", preview.Limits{Time: time.Nanosecond}, preview.Orders{Concerned: 120, LeftOut: 120}, preview.CutTime, 0)
 }
 
@@ -423,12 +440,17 @@ func TestAPreviewThatWaitsHasTheLessTime(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	_, inverno := s.influencer("Ana Prado", "Inverno")
-	s.apply([]record{s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") }))}, func() int { return 1 })
+	s.apply([]record{s.record(s.order("o1", noon, 1000, func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") }))}, func() int {
+		return 1
+	})
 	var now atomic.Pointer[time.Time]
 	set := func(at time.Time) { now.Store(&at) }
 	set(noon)
 	looked := make(chan bool, 100)
-	p := s.previewer(preview.Limits{AtOnce: 1, Wait: time.Minute, Time: 5 * time.Second, Now: func() time.Time { looked <- true; return *now.Load() }})
+	p := s.previewer(preview.Limits{AtOnce: 1, Wait: time.Minute, Time: 5 * time.Second, Now: func() time.Time {
+		looked <- true
+		return *now.Load()
+	}})
 	running, release := make(chan bool), make(chan bool)
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -445,7 +467,8 @@ func TestAPreviewThatWaitsHasTheLessTime(t *testing.T) {
 	go func() {
 		var err error
 		a, err = p.Preview(s.ctx, s.company, func(ctx context.Context) error {
-			_, err := merchant.New(s.db).AddCoupon(ctx, commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}, inverno, commerce.CouponTerms{Code: "ANA10"}, seeded(1))
+			_, err := merchant.New(s.db).AddCoupon(ctx, commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}, inverno,
+				commerce.CouponTerms{Code: "ANA10"}, seeded(1))
 			return err
 		})
 		second <- err

@@ -145,7 +145,8 @@ type Config struct {
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
-	RetainChunk     int           // events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
+	// events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
+	RetainChunk     int
 	CountNullsEvery time.Duration // so often it looks for days whose null journeys are to be counted; 1 h
 	NullsChunk      int           // visitors that one transaction of that looks at; 1,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min

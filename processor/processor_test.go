@@ -34,11 +34,15 @@ func TestEventsBeforeAndAfterTheOrderCreditItAlike(t *testing.T) {
 	s.produce(s.event("v2", noon.Add(time.Minute), 3, checkout("k1:b")), s.event("v2", noon, 4, landing("ANA+PRÁDO", "unknown")))
 	s.applied()
 	wantTexts(t, "after o2's events", s.payouts(), "o1 Ana Prado link 1500", "o2 Ana Prado link 0")
-	if n := s.int(`select count(*) from (select order_id, sum(first_minor) f, sum(last_minor) l, sum(last_non_direct_minor) n, sum(linear_minor) i, sum(position_minor) p, sum(time_decay_minor) t
+	if n := s.int(`select count(*)
+		from (select order_id, sum(first_minor) f, sum(last_minor) l, sum(last_non_direct_minor) n, sum(linear_minor) i, sum(position_minor) p,
+			sum(time_decay_minor) t
 		from credit group by order_id) c join orders o using (order_id) where not (o.total_minor = all (array[f, l, n, i, p, t]))`); n != 0 {
 		t.Errorf("%d models do not conserve their order's value", n)
 	}
-	wantTexts(t, "last touch", s.texts(`select concat_ws(' ', order_id, channel, last_minor) from credit where last_minor is not null order by 1`), "o1 Ana Prado 10000", "o2 Ana Prado 20001")
+	wantTexts(t, "last touch",
+		s.texts(`select concat_ws(' ', order_id, channel, last_minor) from credit where last_minor is not null order by 1`), "o1 Ana Prado 10000",
+		"o2 Ana Prado 20001")
 }
 
 func TestDuplicatesAndNewVersionsNeverPayTwice(t *testing.T) {
@@ -91,7 +95,8 @@ func TestLateEventsAreCounted(t *testing.T) {
 	counted := func(want ...string) {
 		t.Helper()
 		s.applied()
-		wantTexts(t, "delivery", s.texts(`select outcome || ' ' || sum(events) from delivery group by outcome having sum(events) <> 0 order by 1`), want...)
+		wantTexts(t, "delivery",
+			s.texts(`select outcome || ' ' || sum(events) from delivery group by outcome having sum(events) <> 0 order by 1`), want...)
 	}
 	s.produce(s.event("v1", noon, 1, after(week, wire.TrustOpen)), s.event("v1", noon, 2, after(week+time.Hour, wire.TrustOpen)),
 		s.event("v1", noon, 3, after(week+time.Hour, wire.TrustKey)), s.event("v1", noon, 4, after(5000*time.Hour, wire.TrustImport)))
@@ -111,7 +116,8 @@ func TestANetworkProvesInTheHoursAroundTheOrder(t *testing.T) {
 	s.cost(ana, inverno, 0, "10")
 	created := noon.Add(45 * time.Minute)
 	var list []record
-	for i, received := range []time.Time{noon.Add(-2*time.Hour - time.Millisecond), noon.Add(-2 * time.Hour), noon.Add(2*time.Hour - time.Millisecond), noon.Add(2 * time.Hour)} {
+	for i, received := range []time.Time{noon.Add(-2*time.Hour - time.Millisecond), noon.Add(-2 * time.Hour),
+		noon.Add(2*time.Hour - time.Millisecond), noon.Add(2 * time.Hour)} {
 		email, net := fmt.Sprint("k1:email", i), fmt.Sprint("k1:net", i)
 		list = append(list, s.record(s.event(fmt.Sprint("v", i), noon.Add(-3*time.Hour), i+1, func(e *wire.Event) {
 			landing("Ana+Prado", "Inverno")(e)
@@ -121,5 +127,6 @@ func TestANetworkProvesInTheHoursAroundTheOrder(t *testing.T) {
 		})))
 	}
 	s.apply(list, func() int { return 3 })
-	wantTexts(t, "states", s.texts(`select order_id || ' ' || state from payout order by order_id`), "o0 review", "o1 earned", "o2 earned", "o3 review")
+	wantTexts(t, "states", s.texts(`select order_id || ' ' || state from payout order by order_id`), "o0 review", "o1 earned",
+		"o2 earned", "o3 review")
 }

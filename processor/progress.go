@@ -178,11 +178,15 @@ func (p *progress) report(partition int, now time.Time, stallAfter time.Duration
 type partitionCollector struct{ *Processor }
 
 var (
-	lagRecordsDesc = prometheus.NewDesc("tributary_processor_lag_records", "Records in the log that are not applied yet.", []string{"topic", "partition"}, nil)
-	lagSecondsDesc = prometheus.NewDesc("tributary_processor_lag_seconds", "Age of the newest applied record while others wait; 0 where none wait.", []string{"topic", "partition"}, nil)
-	stillDesc      = prometheus.NewDesc("tributary_processor_partition_still_seconds", "Time since records of the partition were last applied; 0 where none wait.", []string{"partition"}, nil)
-	haltedDesc     = prometheus.NewDesc("tributary_processor_partition_halted", "1 where the partition is halted: its log and its stored offset do not match.", []string{"partition"}, nil)
-	ownedDesc      = prometheus.NewDesc("tributary_processor_partitions", "Partitions owned now.", nil, nil)
+	lagRecordsDesc = prometheus.NewDesc("tributary_processor_lag_records", "Records in the log that are not applied yet.",
+		[]string{"topic", "partition"}, nil)
+	lagSecondsDesc = prometheus.NewDesc("tributary_processor_lag_seconds",
+		"Age of the newest applied record while others wait; 0 where none wait.", []string{"topic", "partition"}, nil)
+	stillDesc = prometheus.NewDesc("tributary_processor_partition_still_seconds",
+		"Time since records of the partition were last applied; 0 where none wait.", []string{"partition"}, nil)
+	haltedDesc = prometheus.NewDesc("tributary_processor_partition_halted",
+		"1 where the partition is halted: its log and its stored offset do not match.", []string{"partition"}, nil)
+	ownedDesc = prometheus.NewDesc("tributary_processor_partitions", "Partitions owned now.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

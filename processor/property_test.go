@@ -29,17 +29,20 @@ func (s *shop) outcomes() string {
 	}
 	for _, query := range []string{
 		`select credit::text from credit order by 1`,
-		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
+		`select concat_ws(' ', order_id, day, status, currency, total_minor, state, reason, proof, payable_on, influencer_id, campaign_id, ` +
+			`evidence, base_minor, commission_minor, fixed_brl_minor) from payout order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, campaign_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
-		`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, body) from orders o left join payout using (company_id, order_id) order by 1`,
+		`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, body) from orders o left join payout using (company_id, ` +
+			`order_id) order by 1`,
 		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from sighting order by 1`,
 		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
 		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
 		`select concat_ws(' ', order_id, influencer_id, rev, decision, accepted_at) from evidence_decision order by 1`,
-		`select row(day, currency, influencer_id, campaign_id, coupon_id, orders, sales_minor, new_customers, returning_orders, commission_minor, pending_orders, review_orders)::text
+		`select row(day, currency, influencer_id, campaign_id, coupon_id, orders, sales_minor, new_customers, returning_orders, commission_minor,
+			pending_orders, review_orders)::text
 			from sale_day where orders + pending_orders + cancelled_orders + abs(commission_minor) <> 0 order by 1`,
 		`select concat_ws(' ', day, currency, path, orders, sales_minor) from path_day where orders <> 0 order by 1`,
 	} {
@@ -60,7 +63,8 @@ func (s *shop) outcomes() string {
 func (s *shop) unbalanced() []string {
 	return s.texts(`
 		with posted as (
-			select order_id, currency, payable_on, sum(amount_minor) as amount from ledger_entry group by order_id, currency, payable_on having sum(amount_minor) <> 0
+			select order_id, currency, payable_on, sum(amount_minor) as amount from ledger_entry group by order_id, currency, payable_on
+			having sum(amount_minor) <> 0
 		), owed as (
 			select p.order_id, m.currency, p.payable_on, sum(m.amount) as amount from payout p join orders o using (company_id, order_id)
 			cross join lateral (values (o.currency, p.commission_minor), ('BRL', p.fixed_brl_minor)) m (currency, amount)
@@ -85,7 +89,10 @@ func (s *shop) wrongSums() []replay.DifferentSums {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.exec(`truncate recompute_company, recompute_span, event_fact, sighting, order_version, order_personal, orders, order_key, product, product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, delivery_source, delivery_seen, delivery_day, stream`)
+	s.exec(`truncate recompute_company, recompute_span, event_fact, sighting, order_version, order_personal, orders, order_key, product, ` +
+		`product_variant, payout, ledger_entry, recompute, delivery, consumer_offset, evidence_decision, sale_day, credit_day, product_day, ` +
+		`path_day, product_month, path_month, journey_month, traffic_month, shopper_day, traffic_day, click_day, null_day, null_count, ` +
+		`delivery_source, delivery_seen, delivery_day, stream`)
 }
 
 // apply gives records to an owner in batches of the given sizes, as Kafka would. Each batch
@@ -238,7 +245,8 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 			}
 			switch r.IntN(4) {
 			case 0:
-				o.Items = wire.Some([]wire.Item{{ProductID: "p1", VariantID: "v", Quantity: 2, Price: "10.005", Discount: "0.01"}, {ProductID: "p1", Quantity: 1}, {ItemID: "x", Quantity: int64(r.IntN(3)), Price: "1"}})
+				o.Items = wire.Some([]wire.Item{{ProductID: "p1", VariantID: "v", Quantity: 2, Price: "10.005", Discount: "0.01"},
+					{ProductID: "p1", Quantity: 1}, {ItemID: "x", Quantity: int64(r.IntN(3)), Price: "1"}})
 			case 1:
 				o.Items = wire.Some([]wire.Item{{VariantID: "v", Quantity: 1, Price: "3"}, {Quantity: 9}})
 			case 2:
@@ -266,7 +274,8 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 	}
 	for n := range 8 { // of one updatedAt, sometimes of one acceptedAt, sharing a variant
 		id := fmt.Sprint("p", r.IntN(2))
-		product := wire.Product{ProductID: id, Name: fmt.Sprint("name ", n), UpdatedAt: "2026-03-10T12:00:00Z", Variants: []wire.Variant{{VariantID: "v"}, {VariantID: id + "v", SKU: fmt.Sprint(9 - n)}}}
+		product := wire.Product{ProductID: id, Name: fmt.Sprint("name ", n), UpdatedAt: "2026-03-10T12:00:00Z",
+			Variants: []wire.Variant{{VariantID: "v"}, {VariantID: id + "v", SKU: fmt.Sprint(9 - n)}}}
 		records = append(records, s.record(s.commerce(wire.KindProduct, id, noon.Add(time.Duration(r.IntN(3))*time.Second), product)))
 	}
 	for n := range 6 { // versions of one order and copies of one event that differ by less than Postgres's microsecond
@@ -293,7 +302,8 @@ func extend(o *wire.Order, r *rand.Rand) {
 		o.TaxMinor = wire.Some(o.TotalMinor / int64(2+r.IntN(5)))
 	}
 	if r.IntN(3) == 0 {
-		o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "other"}, {Code: "beto", AmountMinor: wire.Some(int64(r.IntN(3)))}, {Code: "ANA10", AmountMinor: wire.Some(int64(r.IntN(3)))}}[:r.IntN(4)])
+		o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "other"}, {Code: "beto", AmountMinor: wire.Some(int64(r.IntN(3)))},
+			{Code: "ANA10", AmountMinor: wire.Some(int64(r.IntN(3)))}}[:r.IntN(4)])
 	}
 	if r.IntN(6) == 0 {
 		o.Refunds = wire.Some([]wire.Refund{{ID: "r", AmountMinor: int64(r.IntN(900)), CreatedAt: "2026-03-11T00:00:00Z"}})

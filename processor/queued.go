@@ -178,6 +178,7 @@ func (o *owner) setAside(ctx context.Context, company, failure string, cause err
 // lets pass: it is tried again after a pause, and new records are applied meanwhile.
 func (o *owner) stepFailed(ctx context.Context, company string, cause error) {
 	o.metrics.retries.Inc()
-	o.Logger.Error("a step of an erasure or of a statement failed; it is tried again", "company", company, "partition", o.partition, "wait", stepPause, "error", cause)
+	o.Logger.Error("a step of an erasure or of a statement failed; it is tried again", "company", company, "partition", o.partition, "wait",
+		stepPause, "error", cause)
 	background.Sleep(ctx, stepPause)
 }

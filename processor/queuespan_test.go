@@ -71,7 +71,8 @@ func TestASettingsChangeIsQueuedInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	step := func(o *owner) error {
-		_, err := o.recompute(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 200)
+		_, err := o.recompute(s.ctx,
+			batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 200)
 		return err
 	}
 	for range 6 { // the last one queues 200 of the others and computes them
@@ -141,7 +142,9 @@ func TestAChangeOfFewerOrdersOutlastsTheOneBefore(t *testing.T) {
 		if s.int(`select count(*) from recompute`) == 0 && s.int(`select count(*) from recompute_span where before_id <= 'o0001'`) == 1 {
 			break
 		}
-		if _, err := o.recompute(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 50); err != nil {
+		if _, err := o.recompute(s.ctx,
+			batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}},
+			50); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,7 +60,8 @@ func (o *owner) group(records []record) *grouped {
 		if err := readInto(r, company, g.companies[company]); err != nil {
 			code := codeOf(err)
 			g.rejected = append(g.rejected, rejection{r, code, code})
-			g.companies[company].rejected = append(g.companies[company].rejected, delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, code, now))
+			g.companies[company].rejected = append(g.companies[company].rejected,
+				delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, code, now))
 			continue
 		}
 		g.parsed[company] = append(g.parsed[company], i)

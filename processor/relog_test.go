@@ -31,7 +31,8 @@ func (s *stack) remake(broker string, topics ...string) {
 		}
 	}
 	s.await("the topics are made again", func() bool { // a broker may still be deleting them
-		return s.client.EnsureTopics(s.ctx, kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}) == nil
+		return s.client.EnsureTopics(s.ctx,
+			kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}) == nil
 	})
 }
 

@@ -71,7 +71,8 @@ func (p *Processor) batchOf(ctx context.Context, part facts.Stored) (batch, erro
 	if index == nil {
 		return batch{}, fmt.Errorf("replay: company %s: %w", part.CompanyID, errNoRules)
 	}
-	return batch{now: p.Now().UTC(), replayed: true, companies: []companyBatch{{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions}}}, nil
+	return batch{now: p.Now().UTC(), replayed: true,
+		companies: []companyBatch{{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions}}}, nil
 }
 
 var errNoRules = errors.New("the store has no such company")

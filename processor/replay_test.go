@@ -51,8 +51,10 @@ func replayShop(t *testing.T) *shop {
 	s.coupon(beto, verao, "BETO")
 	s.cost(ana, inverno, 100, "7.5")
 	s.cost(beto, "", 0, "3")
-	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts)
-		select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, '{}' from company where company_id = $2`, noon.Add(20*time.Minute), s.company)
+	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
+		unproven, hold_days, passing_hosts)
+		select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, '{}' from company where company_id = $2`,
+		noon.Add(20*time.Minute), s.company)
 	s.exec(`insert into influencer_unproven values ($1, $2, $3, 1, 'pay')`, s.company, beto, noon)
 	return s
 }
@@ -125,14 +127,16 @@ func TestAReplayFindsWhatWasChanged(t *testing.T) {
 		{"for which cost it was posted", `update ledger_entry set cost_id = influencer_id where order_id = 'o1'`},
 		{"a payout's state", `update payout set state = 'expected' where order_id = 'o1'`},
 		{"an event that is lost", `delete from event_fact where event_id = '` + uuid7(noon, 1) + `'`},
-		{"an order whose versions are lost", `update orders set version_at = null, accepted_at = null, content_hash = null where order_id = 'o1'`},
+		{"an order whose versions are lost",
+			`update orders set version_at = null, accepted_at = null, content_hash = null where order_id = 'o1'`},
 	} {
 		s.exec(planted.change)
 		found, err := s.replay(s.ctx, replay.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", planted.name, err)
 		}
-		if found.Equal() || found.LiveHash == found.ReplayedHash || found.Different != 1 || len(found.Differences) != 1 || found.Differences[0].OrderID != "o1" {
+		if found.Equal() || found.LiveHash == found.ReplayedHash || found.Different != 1 || len(found.Differences) != 1 ||
+			found.Differences[0].OrderID != "o1" {
 			t.Errorf("%s: %+v", planted.name, found)
 		}
 		for _, table := range backup {
@@ -181,7 +185,8 @@ func TestAReplayThatIsStoppedLeavesNothing(t *testing.T) {
 		t.Error("live rows were changed")
 	}
 	kept := ""
-	if _, err := s.replay(s.ctx, replay.Options{Keep: true, Created: func(name string) { kept = name }}); err != nil || !slices.Equal(s.schemas(), []string{kept}) {
+	if _, err := s.replay(s.ctx, replay.Options{Keep: true, Created: func(name string) { kept = name }}); err != nil ||
+		!slices.Equal(s.schemas(), []string{kept}) {
 		t.Errorf("kept %q, %v: %v", kept, s.schemas(), err)
 	}
 	// A killed run leaves such a schema too; it is in nobody's way.
@@ -225,7 +230,9 @@ func TestLiveTrafficDoesNotDisturbAReplay(t *testing.T) {
 	s.apply([]record{s.record(s.order("o1", noon, 1000, nil))}, func() int { return 1 })
 	found, err := s.replay(s.ctx, replay.Options{Created: func(string) {
 		s.exec(`update consumer_offset set next = 0`)
-		s.apply([]record{s.record(s.order("o2", noon, 1000, nil)), s.record(s.order("o1", noon.Add(time.Hour), 5000, nil))}, func() int { return 2 })
+		s.apply([]record{s.record(s.order("o2", noon, 1000, nil)), s.record(s.order("o1", noon.Add(time.Hour), 5000, nil))}, func() int {
+			return 2
+		})
 	}})
 	if err != nil || !found.Equal() || found.Orders != 1 {
 		t.Errorf("%+v, %v", found, err)
@@ -241,12 +248,14 @@ func TestAReplayHasTheRulesWithTheirHistory(t *testing.T) {
 	s := replayShop(t)
 	dora, junho := s.influencer("Dora \"D\" Nuñez", "Junho")
 	s.exec(`update influencer set archived_at = '2026-03-11 12:34:56.123456Z' where influencer_id = $1`, dora)
-	s.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values ($1, $2, $2, $3, 'https://loja.example.com/?a=b', 'abc', 2)`, s.company, dora, junho)
+	s.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values ($1, $2, $2, $3, `+
+		`'https://loja.example.com/?a=b', 'abc', 2)`, s.company, dora, junho)
 	s.exec(`insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, deleted_at)
 		values ($1, $2, $2, $3, 'D', 'D', '[2026-03-01,2026-04-01)', 2, now())`, s.company, dora, junho)
 	s.cost(dora, junho, 9_000_000_000, "0.0123456789")
 	s.exec(`update cost set end_date = '2026-12-31', deleted_at = now() where influencer_id = $1`, dora)
-	s.exec(`update company set passing_hosts = '{pay.example.com,-x.example.com}', hosts = '{loja.example.com}', timezone = 'America/Manaus' where company_id = $1`, s.company)
+	s.exec(`update company set passing_hosts = '{pay.example.com,-x.example.com}', hosts = '{loja.example.com}', timezone = `+
+		`'America/Manaus' where company_id = $1`, s.company)
 	err := replay.Run(s.ctx, s.db, s.dsn, replay.Options{}, replayInto, func(_ *replay.Snapshot, fresh *replay.Schema) error {
 		want, err := s.store.Rules(s.ctx, s.company)
 		if err != nil {

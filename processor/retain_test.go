@@ -112,7 +112,8 @@ func (s *shop) changeRules(percent string, archived *time.Time) {
 	s.bump()
 	var list []record
 	for _, id := range s.influencers {
-		list = append(list, s.record(s.commerce(wire.KindRule, "influencer/"+id, noon, wire.Rule{Type: wire.RuleInfluencer, Change: "updated", InfluencerID: id, At: noon})))
+		list = append(list, s.record(s.commerce(wire.KindRule, "influencer/"+id, noon,
+			wire.Rule{Type: wire.RuleInfluencer, Change: "updated", InfluencerID: id, At: noon})))
 	}
 	list = append(list, s.record(s.commerce(wire.KindSettings, "settings", noon, struct{}{})))
 	o := s.owner()
@@ -234,7 +235,8 @@ func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := s.int(`select count(*) from event_fact`) + s.int(`select count(*) from sighting`) + s.int(`select count(*) from shopper_day`); left > 0 || kills < 5 {
+	if left := s.int(`select count(*) from event_fact`) + s.int(`select count(*) from sighting`) +
+		s.int(`select count(*) from shopper_day`); left > 0 || kills < 5 {
 		t.Errorf("%d rows are left after %d kills", left, kills)
 	}
 	if n := s.int(`select count(*) from order_key where kind in ($1, $2)`, facts.KeyReached.Code(), facts.KeyTouch.Code()); n > 0 {
@@ -274,7 +276,8 @@ func TestAnOrderThatComesBetweenSealAndRemovalIsSealed(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.texts(`select i.name || ' ' || p.state from payout p join influencer i using (company_id, influencer_id) where order_id = 'late'`); !came || len(got) != 1 || got[0] != "Ana Prado earned" {
+	if got := s.texts(`select i.name || ' ' || p.state from payout p join influencer i using (company_id, influencer_id) where ` +
+		`order_id = 'late'`); !came || len(got) != 1 || got[0] != "Ana Prado earned" {
 		t.Errorf("%v %v", came, got)
 	}
 	if n := s.int(`select count(*) from seal where order_id = 'late'`); n != 1 {
@@ -297,8 +300,10 @@ func TestWhatIsStillReadIsKept(t *testing.T) {
 	}
 	left := func() int64 { return s.int(`select count(*) from event_fact`) }
 	s.keeps(70)
-	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, unproven, hold_days, passing_hosts)
-		select company_id, $1::timestamptz, 1, 'coupon_first', 80, 7, true, false, 'review', 30, '{}' from company where company_id = $2`, now.AddDate(0, 0, -2), s.company)
+	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
+		unproven, hold_days, passing_hosts)
+		select company_id, $1::timestamptz, 1, 'coupon_first', 80, 7, true, false, 'review', 30, '{}' from company where company_id = $2`,
+		now.AddDate(0, 0, -2), s.company)
 	s.bump()
 	if s.retain(now); left() != 5 { // an order of ten days ago still reads 80 days
 		t.Errorf("%d events are left, want 5: all but that of 99 days", left())
@@ -321,7 +326,8 @@ func TestAnEventOlderThanTheRetentionIsNotStored(t *testing.T) {
 	wrongID.EventID = uuid7(time.Now().AddDate(-1, 0, 0), 2) // of a clock that is wrong: the event is young
 	s.apply([]record{s.record(old), s.record(wrongID)}, func() int { return 2 })
 	wantTexts(t, "stored", s.texts(`select event_id::text from event_fact`), wrongID.EventID)
-	wantTexts(t, "counted", s.texts(`select outcome || ' ' || sum(events) from delivery group by outcome order by 1`), "rejected:expired 1", "stored 1")
+	wantTexts(t, "counted", s.texts(`select outcome || ' ' || sum(events) from delivery group by outcome order by 1`),
+		"rejected:expired 1", "stored 1")
 }
 
 // TestProcessorsRemoveOldEventsByThemselves, each the companies of its own partitions.
@@ -380,5 +386,7 @@ func TestARemovalUsesTheRulesAsTheyAre(t *testing.T) {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	wantTexts(t, "payouts", s.payouts(), "o0 Ana Prado link 2000", "o1 Ana Prado link 2000", "o2 Ana Prado link 2000")
-	wantTexts(t, "ledger", s.texts(`select order_id || ' ' || sum(amount_minor) || ' in ' || count(*) from ledger_entry group by order_id order by 1`), "o0 2000 in 3", "o1 2000 in 3", "o2 2000 in 3")
+	wantTexts(t, "ledger",
+		s.texts(`select order_id || ' ' || sum(amount_minor) || ' in ' || count(*) from ledger_entry group by order_id order by 1`),
+		"o0 2000 in 3", "o1 2000 in 3", "o2 2000 in 3")
 }

@@ -62,7 +62,8 @@ func (w who) keys(k identity.Keys) wire.Former {
 
 func (w who) event(e *wire.Event, k identity.Keys) {
 	is := w.keys(k)
-	e.Identity.EmailKey, e.Identity.CustomerKey, e.Identity.CartKey, e.Identity.CartNoKey = is.EmailKey, is.CustomerKey, is.CartKey, is.CartNoKey
+	e.Identity.EmailKey, e.Identity.CustomerKey, e.Identity.CartKey, e.Identity.CartNoKey = is.EmailKey, is.CustomerKey,
+		is.CartKey, is.CartNoKey
 	e.NetKey = is.NetKey
 	if w.member != "" {
 		e.VisitorID = is.UserKey
@@ -78,7 +79,8 @@ func (w who) order(o *wire.Order, k identity.Keys) {
 	for _, f := range []struct {
 		to    *wire.Optional[string]
 		value string
-	}{{&o.EmailKey, is.EmailKey}, {&o.CustomerKey, is.CustomerKey}, {&o.CartKey, is.CartKey}, {&o.CartNoKey, is.CartNoKey}, {&o.NetKey, is.NetKey}, {&o.VisitorID, is.UserKey}} {
+	}{{&o.EmailKey, is.EmailKey}, {&o.CustomerKey, is.CustomerKey}, {&o.CartKey, is.CartKey}, {&o.CartNoKey, is.CartNoKey},
+		{&o.NetKey, is.NetKey}, {&o.VisitorID, is.UserKey}} {
 		if f.value != "" {
 			*f.to = wire.Some(f.value)
 		}
@@ -313,7 +315,8 @@ func TestAnErasureOverARotation(t *testing.T) {
 			e := s.event(fmt.Sprint("v", n, stage), at, n, landing("Ana+Prado", "Inverno"))
 			e.Trust = wire.TrustOpen
 			w.event(&e, ring[stage])
-			records = append(records, s.record(e), s.record(s.order(fmt.Sprint("o", n, stage), at.Add(time.Hour), 1000, func(o *wire.Order) { w.order(o, ring[stage]) })))
+			records = append(records, s.record(e),
+				s.record(s.order(fmt.Sprint("o", n, stage), at.Add(time.Hour), 1000, func(o *wire.Order) { w.order(o, ring[stage]) })))
 		}
 	}
 	s.apply(records, func() int { return 4 })

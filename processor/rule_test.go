@@ -38,7 +38,8 @@ func TestAChangeOfRulesReachesTheOrdersItConcerns(t *testing.T) {
 
 	beto, verao := s.influencer("Beto Lima", "Verão")
 	s.coupon(beto, verao, "BETO")
-	changed(wire.Rule{Type: "coupon", Change: "created", InfluencerID: beto, CampaignID: verao, Code: "BETO", From: "2026-03-10", To: "2026-03-10"})
+	changed(wire.Rule{Type: "coupon", Change: "created", InfluencerID: beto, CampaignID: verao, Code: "BETO",
+		From: "2026-03-10", To: "2026-03-10"})
 	wantTexts(t, "a new coupon", s.payouts(), "o1 Ana Prado link 1000", "o2 Beto Lima coupon 0", "o3 nobody - 0")
 
 	s.exec(`update cost set var_fee = 20 where cost_id = $1`, cost)
@@ -64,7 +65,8 @@ func TestFirstOrdersAreInferredWhereTheMerchantDoesNotSendThem(t *testing.T) {
 		return func(o *wire.Order) { o.EmailKey, o.Status = wire.Some(email), status }
 	}
 	first := func() []string {
-		return s.texts(`select order_id || ' ' || coalesce(is_first_order::text, '?') from orders left join payout using (company_id, order_id) order by order_id`)
+		return s.texts(`select order_id || ' ' || coalesce(is_first_order::text, '?') from orders left join payout using (company_id, ` +
+			`order_id) order by order_id`)
 	}
 	s.produce(s.order("o2", noon.Add(time.Hour), 1, of("k1:a", 0)), s.order("o4", noon, 1, nil),
 		s.order("o5", noon, 1, func(o *wire.Order) { o.IsFirstOrder = wire.Some(false) }))

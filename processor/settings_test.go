@@ -98,7 +98,8 @@ func TestSettingsCountForOrdersCreatedSinceTheyWereMade(t *testing.T) {
 			sees(j, created.Add(-hours), of("ana+prado"), secret)
 			buys(j, created.UTC(), hasCart)
 		})
-		if n := j.int(`select payable_on - (o.approved_since at time zone 'America/Sao_Paulo')::date from payout join orders o using (company_id, order_id)`); n != int64(want) {
+		if n := j.int(`select payable_on - (o.approved_since at time zone 'America/Sao_Paulo')::date from payout join orders o using ` +
+			`(company_id, order_id)`); n != int64(want) {
 			t.Errorf("held for %d days, want %d", n, want)
 		}
 	}

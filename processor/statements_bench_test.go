@@ -44,9 +44,12 @@ func BenchmarkStatements(b *testing.B) {
 func (s *shop) owe(influencers int) {
 	s.t.Helper()
 	s.exec(`insert into influencer (company_id, influencer_id, name, name_folded, rev)
-		select $1, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Influencer ' || n, 'influencer ' || n, 1 from generate_series(1, $2::int) n`, s.company, influencers)
-	s.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
-		select $1, 'order-' || n, 1, $2::timestamptz - n * interval '30 seconds', 'earned', ('00000000-0000-4000-8000-' || lpad((1 + n % $3::int)::text, 12, '0'))::uuid,
+		select $1, ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Influencer ' || n, 'influencer ' || n, 1
+		from generate_series(1, $2::int) n`, s.company, influencers)
+	s.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
+		payable_on)
+		select $1, 'order-' || n, 1, $2::timestamptz - n * interval '30 seconds', 'earned',
+		('00000000-0000-4000-8000-' || lpad((1 + n % $3::int)::text, 12, '0'))::uuid,
 			'00000000-0000-4000-8000-000000000000', 1000 + n % 500, 'BRL', 1, 'order', '2026-03-01'::date - n % 360
 		from generate_series(1, $4::int) n`, s.company, noon, influencers, benchEntries)
 	s.exec(`analyze ledger_entry`)
@@ -68,7 +71,8 @@ func (s *shop) benchClosing(b *testing.B, influencers int) {
 		}
 	})
 	measure("ask", func() {
-		list, err := merchant.New(s.db).AskStatements(ctx, commerce.Author{CompanyID: s.company, Actor: "bench", At: time.Now()}, commerce.Closing{EndDate: "2026-03-10"}, rand.Reader)
+		list, err := merchant.New(s.db).AskStatements(ctx, commerce.Author{CompanyID: s.company, Actor: "bench", At: time.Now()},
+			commerce.Closing{EndDate: "2026-03-10"}, rand.Reader)
 		if err != nil || len(list) != influencers {
 			b.Fatalf("%d statements, %v", len(list), err)
 		}
@@ -83,7 +87,9 @@ func (s *shop) benchClosing(b *testing.B, influencers int) {
 	measure("close", func() {
 		for s.int(`select count(*) from recompute_company`) > 0 {
 			began := time.Now()
-			if _, err := o.recompute(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 200); err != nil {
+			if _, err := o.recompute(ctx,
+				batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}},
+				200); err != nil {
 				b.Fatal(err)
 			}
 			longest, transactions = max(longest, time.Since(began)), transactions+1
@@ -91,7 +97,8 @@ func (s *shop) benchClosing(b *testing.B, influencers int) {
 	})
 	b.ReportMetric(float64(longest.Milliseconds()), "longest-ms")
 	b.ReportMetric(float64(transactions), "transactions")
-	if n := s.int(`select count(*) from statement where closed_at is not null and lines = $1`, benchEntries/influencers); n != int64(influencers) {
+	if n := s.int(`select count(*) from statement where closed_at is not null and lines = $1`,
+		benchEntries/influencers); n != int64(influencers) {
 		b.Fatalf("%d statements are closed", n)
 	}
 }

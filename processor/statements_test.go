@@ -72,7 +72,8 @@ func (s *ledgerShop) ask(influencer, currency, end string, minimum int64) (state
 	s.t.Helper()
 	s.bump()
 	id := uuid.NewString()
-	s.take(s.commerce(wire.KindStatement, id, noon, wire.Statement{StatementID: id, InfluencerID: influencer, Currency: currency, EndDate: end, MinimumMinor: minimum}))
+	s.take(s.commerce(wire.KindStatement, id, noon,
+		wire.Statement{StatementID: id, InfluencerID: influencer, Currency: currency, EndDate: end, MinimumMinor: minimum}))
 	return id
 }
 
@@ -85,7 +86,8 @@ func (s *ledgerShop) pay(statementID string) {
 // statements are "start end opening entries lines total carried|due", in the order in which
 // they were closed.
 func (s *shop) statements() []string {
-	return s.texts(`select concat_ws(' ', start_date, end_date, opening_minor, entries, lines, total_minor, case when carried then 'carried' else 'due' end)
+	return s.texts(`select concat_ws(' ', start_date, end_date, opening_minor, entries, lines, total_minor,
+		case when carried then 'carried' else 'due' end)
 		from statement where closed_at is not null order by rev, statement_id`)
 }
 
@@ -93,7 +95,8 @@ func (s *shop) statements() []string {
 func (s *shop) closed() map[string]string {
 	all := map[string]string{}
 	for _, line := range s.texts(`
-		select s.statement_id || '|' || to_jsonb(s)::text || coalesce((select string_agg(to_jsonb(l)::text, E'\n' order by order_id, entry) from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id), '')
+		select s.statement_id || '|' || to_jsonb(s)::text || coalesce((select string_agg(to_jsonb(l)::text, E'\n' order by order_id, entry)
+		from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id), '')
 		from statement s where closed_at is not null`) {
 		id, text, _ := strings.Cut(line, "|")
 		all[id] = text
@@ -153,7 +156,9 @@ func TestStatementsOfOneTimeFreezeEachEntryOnce(t *testing.T) {
 	for ; s.int(`select count(*) from recompute_company`) > 0; steps++ {
 		o := s.owner()
 		o.config.StatementChunk = 2
-		if _, err := o.recompute(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 1); err != nil {
+		if _, err := o.recompute(s.ctx,
+			batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}},
+			1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,11 +284,13 @@ func (s *ledgerShop) randomStep(r *rand.Rand) {
 	case 5: // a rule
 		s.exec(`update cost set var_fee = $2, rev = rev + 1 where influencer_id = $1`, influencer, 1+r.IntN(20))
 		s.bump()
-		s.take(s.commerce(wire.KindRule, "cost/x", noon, wire.Rule{Type: wire.RuleCost, Change: wire.RuleUpdated, InfluencerID: influencer, At: noon}))
+		s.take(s.commerce(wire.KindRule, "cost/x", noon,
+			wire.Rule{Type: wire.RuleCost, Change: wire.RuleUpdated, InfluencerID: influencer, At: noon}))
 	case 6: // a decision
 		id := fmt.Sprint("o", r.IntN(8))
 		s.bump()
-		s.take(s.commerce(wire.KindEvidence, id, noon.AddDate(0, 0, r.IntN(60)), wire.Evidence{OrderID: id, InfluencerID: influencer, Decision: commerce.EvidenceDecisions[r.IntN(3)]}))
+		s.take(s.commerce(wire.KindEvidence, id, noon.AddDate(0, 0, r.IntN(60)),
+			wire.Evidence{OrderID: id, InfluencerID: influencer, Decision: commerce.EvidenceDecisions[r.IntN(3)]}))
 	case 7, 8:
 		s.ask(influencer, currency, noon.AddDate(0, 0, r.IntN(120)).Format(time.DateOnly), int64(r.IntN(2)*2000))
 	case 9: // sometimes what is not closed, or paid already: both change nothing
@@ -311,7 +318,9 @@ func (s *ledgerShop) stepsOfWork(r *rand.Rand, most int) {
 		if killed {
 			o.Processor.Store = killedStore{o.Store, r.IntN(2) == 0}
 		}
-		_, err = o.recompute(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}}, 1+r.IntN(3))
+		_, err = o.recompute(s.ctx,
+			batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{{index: rules[s.company]}}},
+			1+r.IntN(3))
 		if killed != errors.Is(err, errKilled) || !killed && err != nil {
 			s.t.Fatal(err)
 		}
@@ -322,17 +331,23 @@ func (s *ledgerShop) stepsOfWork(r *rand.Rand, most int) {
 func (s *ledgerShop) balanced() {
 	s.t.Helper()
 	if wrong := s.texts(`
-		with entries as (select influencer_id, currency, sum(amount_minor) as all, sum(amount_minor) filter (where statement_id is null) as open from ledger_entry group by 1, 2),
-		closed as (select influencer_id, currency, sum(coalesce(total_minor - opening_minor, (select sum(amount_minor) from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id))) as closed from statement s group by 1, 2)
+		with entries as (select influencer_id, currency, sum(amount_minor) as all, sum(amount_minor) filter (where statement_id is null) as open
+			from ledger_entry group by 1, 2),
+		closed as (select influencer_id, currency,
+			sum(coalesce(total_minor - opening_minor,
+				(select sum(amount_minor) from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id))) as closed
+					from statement s group by 1, 2)
 		select concat_ws(' ', influencer_id, currency, "all", open, closed) from entries full join closed using (influencer_id, currency)
 		where coalesce("all", 0) <> coalesce(open, 0) + coalesce(closed, 0)`); len(wrong) > 0 {
 		s.t.Fatalf("statements and open entries are not all entries: %v", wrong)
 	}
 	if wrong := s.texts(`
 		select s.statement_id || ': ' || concat_ws(' ', s.opening_minor, b.total_minor, b.carried, s.run_id, b.run_id)
-		from (select *, lag(statement_id) over (partition by influencer_id, currency order by rev) as before from statement where closed_at is not null) s
+		from (select *, lag(statement_id) over (partition by influencer_id, currency order by rev) as before from statement
+		where closed_at is not null) s
 		left join statement b on b.statement_id = s.before
-		where s.opening_minor <> case when b.carried then b.total_minor else 0 end or s.run_id <> case when b.carried then b.run_id else s.statement_id end
+		where s.opening_minor <> case when b.carried then b.total_minor else 0 end or s.run_id <> case when b.carried then b.run_id
+		else s.statement_id end
 			or s.carried <> (s.total_minor <= 0 or s.total_minor < s.minimum_minor)`); len(wrong) > 0 {
 		s.t.Fatalf("a total is not carried as it should be: %v", wrong)
 	}
@@ -341,7 +356,8 @@ func (s *ledgerShop) balanced() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if n := s.int(`select count(*) from statement where statement_id = $1 and digest = $2 and total_minor - opening_minor = $3`, id, sum.Digest(), sum.Amount().String()); n != 1 {
+		if n := s.int(`select count(*) from statement where statement_id = $1 and digest = $2 and total_minor - opening_minor = $3`, id,
+			sum.Digest(), sum.Amount().String()); n != 1 {
 			s.t.Fatalf("statement %s has not the entries that it was closed with", id)
 		}
 	}
@@ -352,13 +368,16 @@ func (s *ledgerShop) balanced() {
 	sums := map[string]decimal.Decimal{}
 	for _, b := range list {
 		sums[b.InfluencerID+" "+b.Currency] = b.HeldMinor.Add(b.PayableMinor).Add(b.PaidMinor)
-		paid := s.int(`select coalesce(sum(total_minor), 0)::bigint from statement join statement_payment using (company_id, statement_id) where influencer_id = $1 and currency = $2`, b.InfluencerID, b.Currency)
-		held := s.int(`select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where statement_id is null and payable_on > '2026-04-20' and influencer_id = $1 and currency = $2`, b.InfluencerID, b.Currency)
+		paid := s.int(`select coalesce(sum(total_minor), 0)::bigint from statement join statement_payment using (company_id, statement_id) `+
+			`where influencer_id = $1 and currency = $2`, b.InfluencerID, b.Currency)
+		held := s.int(`select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where statement_id is null and payable_on > `+
+			`'2026-04-20' and influencer_id = $1 and currency = $2`, b.InfluencerID, b.Currency)
 		if !b.PaidMinor.Equal(decimal.NewFromInt(paid)) || !b.HeldMinor.Equal(decimal.NewFromInt(held)) {
 			s.t.Fatalf("%+v, want %d paid and %d held", b, paid, held)
 		}
 	}
-	for _, line := range s.texts(`select influencer_id || ' ' || currency || '|' || sum(amount_minor) from ledger_entry group by influencer_id, currency`) {
+	for _, line := range s.texts(`select influencer_id || ' ' || currency || '|' || sum(amount_minor) from ledger_entry group by ` +
+		`influencer_id, currency`) {
 		key, sum, _ := strings.Cut(line, "|")
 		if want := decimal.RequireFromString(sum); !sums[key].Equal(want) {
 			s.t.Fatalf("%s: held, payable and paid are %s, the ledger's sum is %s", key, sums[key], want)
@@ -409,7 +428,8 @@ func TestAClosedStatementNeverChanges(t *testing.T) {
 // and what is open is what was open.
 func (s *ledgerShop) replaysStatements() {
 	s.t.Helper()
-	const open = `select concat_ws(' ', order_id, influencer_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry where statement_id is null
+	const open = `select concat_ws(' ', order_id, influencer_id, cost_id, currency, payable_on, sum(amount_minor)) from ledger_entry
+		where statement_id is null
 		group by order_id, influencer_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`
 	wantOpen, wantClosed := s.texts(open), s.closed()
 	err := replay.Run(s.ctx, s.db, s.dsn, replay.Options{}, replayInto, func(live *replay.Snapshot, fresh *replay.Schema) error {

@@ -28,7 +28,8 @@ func TestTheViewOfCreditsHasWhatIsStored(t *testing.T) {
 		}
 		var rows []facts.Credit
 		r, err := s.pool.Query(s.ctx, `
-			select position, channel, coalesce(influencer_id::text, ''), coalesce(campaign_id, ''), array[first_minor, last_minor, last_non_direct_minor, linear_minor, position_minor, time_decay_minor]
+			select position, channel, coalesce(influencer_id::text, ''), coalesce(campaign_id, ''), array[first_minor, last_minor,
+			last_non_direct_minor, linear_minor, position_minor, time_decay_minor]
 			from credit where order_id = $1 and currency = $2 order by position`, id, outcome.Currency)
 		if err != nil {
 			t.Fatal(err)
@@ -88,13 +89,16 @@ func TestTheOnlyVersionOfAnOrderIsWithTheOrder(t *testing.T) {
 	s.cost(ana, inverno, 100, "7.5")
 	first := s.record(s.order("older", noon, 1000, func(o *wire.Order) { o.UpdatedAt = wire.Some(noon) }))
 	s.apply(append(s.randomFacts(rand.New(rand.NewPCG(5, 3))), first, first), func() int { return 50 })
-	only, rows := `select count(*) from orders where order_id = 'older' and accepted_at is not null and version_at is not null and content_hash is not null`, `select count(*) from order_version where order_id = 'older'`
+	only, rows := `select count(*) from orders where order_id = 'older' and accepted_at is not null and version_at is not null and `+
+		`content_hash is not null`, `select count(*) from order_version where order_id = 'older'`
 	if n, m := s.int(only), s.int(rows); n != 1 || m != 0 {
 		t.Fatalf("%d only versions, %d rows", n, m)
 	}
 	// An older one comes: the order stays what it was, and was not written again.
 	at := s.texts(`select processed_at::text from orders where order_id = 'older'`)
-	s.apply([]record{s.record(s.order("older", noon, 2000, func(o *wire.Order) { o.UpdatedAt, o.Status = wire.Some(noon.Add(-time.Hour)), 1 }))}, func() int { return 1 })
+	s.apply([]record{s.record(s.order("older", noon, 2000, func(o *wire.Order) {
+		o.UpdatedAt, o.Status = wire.Some(noon.Add(-time.Hour)), 1
+	}))}, func() int { return 1 })
 	if n, m := s.int(only), s.int(rows); n != 0 || m != 2 {
 		t.Errorf("%d only versions, %d rows, want none and two", n, m)
 	}
@@ -118,7 +122,10 @@ func TestTheDigestOfAKeyHasItsHub(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 2))
 	records := s.randomFacts(r)
 	for i := range 205 { // more than a key may have
-		records = append(records, s.record(s.order(fmt.Sprint("till", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:till") })))
+		records = append(records,
+			s.record(s.order(fmt.Sprint("till", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.EmailKey = wire.Some("k1:till")
+			})))
 	}
 	s.apply(records, func() int { return 300 })
 	if n := s.int(`select count(*) from order_key where hub <> 0`); n < 5 {
@@ -163,6 +170,7 @@ func TestACauseThatIsNotKnownIsKept(t *testing.T) {
 	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'weather 7 rain' from orders`)
 	s.exec(`insert into recompute_company (company_id) values ($1) on conflict do nothing`, s.company)
 	s.workOff()
-	wantTexts(t, "causes", s.texts(`select kind || ' ' || split_part(cause, ' ', 1) from ledger_entry order by entry`), "earned order", "reversed weather", "adjusted weather")
+	wantTexts(t, "causes", s.texts(`select kind || ' ' || split_part(cause, ' ', 1) from ledger_entry order by entry`), "earned order",
+		"reversed weather", "adjusted weather")
 	wantTexts(t, "words", s.texts(`select distinct cause from ledger_entry where kind <> 'earned'`), "weather 7 rain")
 }

@@ -37,7 +37,8 @@ func (s *shop) copyEvents(copies int, at time.Time) {
 	s.t.Helper()
 	s.exec(`
 		insert into event_fact (company_id, at, event_id, class, name, visitor, sources, record)
-		select company_id, at - n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n), 8, '0') from 25 for 8)::uuid, class, name, visitor, sources, record
+		select company_id, at - n * interval '1 second', overlay(event_id::text placing lpad(to_hex(n), 8, '0') from 25 for 8)::uuid, class, name,
+		visitor, sources, record
 		from event_fact f, generate_series(1, $1::int) n where at = $2 and class = 2`, copies, at)
 	s.exec(`analyze event_fact`)
 }
@@ -86,14 +87,18 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 	}
 	s.exec(`analyze`)
 	// One event more concerns all of them.
-	poke := s.record(s.event("x0", noon.Add(-30*time.Second), 9000, func(e *wire.Event) { landing("Eve+Silva", "x")(e); e.Identity.EmailKey = "k1:mail" }))
+	poke := s.record(s.event("x0", noon.Add(-30*time.Second), 9000, func(e *wire.Event) {
+		landing("Eve+Silva", "x")(e)
+		e.Identity.EmailKey = "k1:mail"
+	}))
 	poke.Offset = o.next[poke.topic]
 	rows := s.of(func() { apply([]record{poke}) })
 	if done.read.Claimed > attribution.ClaimedEvents {
 		t.Errorf("one event made the processor read %d claimed events before it yields", done.read.Claimed)
 	}
 	perOrder := float64(rows) / float64(max(1, len(done.computed)))
-	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), len(done.left), done.read.Claimed, rows, perOrder)
+	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), len(done.left),
+		done.read.Claimed, rows, perOrder)
 	// By index and by table: the claimed events once, and each order's own rows.
 	if most := int64(2*attribution.ClaimedEvents + 400*40); rows > most {
 		t.Errorf("one event made PostgreSQL read %d rows, want at most %d", rows, most)
@@ -130,7 +135,8 @@ func TestWhatMayBeProvenIsReadUpToABoundAndOnce(t *testing.T) {
 	}
 	proven := done.read.Events - done.read.Claimed
 	if most := 3 * 2001; done.read.Claimed > attribution.ClaimedEvents || proven > most || proven < 2000 {
-		t.Errorf("%d claimed events and %d that may be proven were read, want at most %d and %d", done.read.Claimed, proven, attribution.ClaimedEvents, most)
+		t.Errorf("%d claimed events and %d that may be proven were read, want at most %d and %d", done.read.Claimed, proven,
+			attribution.ClaimedEvents, most)
 	}
 }
 
@@ -161,7 +167,9 @@ func TestOneEventReadsUpToABoundWhateverItConcerns(t *testing.T) {
 		}
 		records = append(records,
 			s.record(s.event("hub", noon.Add(-time.Hour), 10_000+m, func(e *wire.Event) { e.Identity.EmailKey = mail })),
-			s.record(s.order(fmt.Sprint("o", m), noon.Add(time.Duration(m)*time.Second), 1000, func(o *wire.Order) { o.EmailKey = wire.Some(mail) })))
+			s.record(s.order(fmt.Sprint("o", m), noon.Add(time.Duration(m)*time.Second), 1000, func(o *wire.Order) {
+				o.EmailKey = wire.Some(mail)
+			})))
 		apply(records...)
 		s.copyEvents(1500, at)
 	}
@@ -223,7 +231,8 @@ func TestWhatIsReadOfAStrangersEventsDoesNotDependOnTheBatch(t *testing.T) {
 	if len(together) != 12 {
 		t.Fatalf("%d outcomes", len(together))
 	}
-	wantTexts(t, "Ana's sales, whatever a stranger sends", s.texts(`select distinct concat_ws(' ', state, influencer_id::text, proof) from payout`), "earned "+ana+" cart")
+	wantTexts(t, "Ana's sales, whatever a stranger sends",
+		s.texts(`select distinct concat_ws(' ', state, influencer_id::text, proof) from payout`), "earned "+ana+" cart")
 	for _, chunk := range []int{1, 3, 12} { // each alone, and in groups that are cut elsewhere
 		o := s.owner()
 		s.exec(`update payout set outcome_hash = ''`)
@@ -294,14 +303,16 @@ func TestAnOrderThatWasPutBackComesFirst(t *testing.T) {
 		if err := o.recomputeQueued(s.ctx); err != nil {
 			t.Fatal(err)
 		}
-		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id in ('o08', 'o09', 'o14') on conflict do nothing`)
+		s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id ` +
+			`in ('o08', 'o09', 'o14') on conflict do nothing`)
 	}
 	wantTexts(t, "still queued", s.texts(`select order_id from recompute where order_id not in ('o08', 'o09', 'o14')`))
 }
 
 // queueAgain queues the orders whose ids are below one.
 func (s *shop) queueAgain(below string) {
-	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id < $1 on conflict do nothing`, below)
+	s.exec(`insert into recompute (company_id, order_id, cause) select company_id, order_id, 'rule 1 settings' from orders where order_id `+
+		`< $1 on conflict do nothing`, below)
 	s.exec(`insert into recompute_company values ($1) on conflict do nothing`, s.company)
 }
 
@@ -332,9 +343,11 @@ func TestAFullQueueHoldsUpNeitherAStatementNorAnErasure(t *testing.T) {
 	o = s.owner()
 	s.queueAgain("o99") // all are to be computed by the new cost
 	want := s.int(`select sum(total_minor)::bigint * 20 / 100 + 30 * 100 from payout`)
-	for turn := 0; s.int(`select count(*) from statement where closed_at is null`)+s.int(`select count(*) from erasure where done_at is null`) > 0; turn++ {
+	for turn := 0; s.int(`select count(*) from statement where closed_at is null`)+s.int(
+		`select count(*) from erasure where done_at is null`) > 0; turn++ {
 		if turn == 500 {
-			t.Fatalf("after %d turns: %v, %v", turn, s.texts(`select coalesce(closed_at::text, 'open') from statement`), s.texts(`select phase::text from erasure`))
+			t.Fatalf("after %d turns: %v, %v", turn, s.texts(`select coalesce(closed_at::text, 'open') from statement`),
+				s.texts(`select phase::text from erasure`))
 		}
 		o.chunkLimit, o.queueTurns = 10, []string{s.company}
 		if err := o.recomputeQueued(s.ctx); err != nil {
@@ -417,7 +430,10 @@ func TestAPreviewEndsInTimeHoweverDearAnOrderIs(t *testing.T) {
 	_, inverno := s.influencer("Ana Prado", "Inverno")
 	var orders []record
 	for i := range 30 {
-		orders = append(orders, s.record(s.order(fmt.Sprintf("o%02d", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") })))
+		orders = append(orders,
+			s.record(s.order(fmt.Sprintf("o%02d", i), noon.Add(time.Duration(i)*time.Minute), 1000, func(o *wire.Order) {
+				o.DiscountCode = wire.Some("ANA10")
+			})))
 	}
 	s.apply(orders, func() int { return 500 })
 	rules, author := merchant.New(s.db), commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}
@@ -427,7 +443,9 @@ func TestAPreviewEndsInTimeHoweverDearAnOrderIs(t *testing.T) {
 			return err
 		},
 		"hosts, by which each order is read twice": func(ctx context.Context) error {
-			_, _, err := rules.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: s.company, Actor: "cli", Change: func(c *commerce.Settings) { c.Hosts = []string{"loja.example.com"} }})
+			_, _, err := rules.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: s.company, Actor: "cli", Change: func(c *commerce.Settings) {
+				c.Hosts = []string{"loja.example.com"}
+			}})
 			return err
 		},
 	} {

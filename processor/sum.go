@@ -35,7 +35,8 @@ func (s *summing) outcomes(written []facts.StoredOutcome) {
 			s.before[o.OrderID] = o.Was
 		}
 		// Not the whole outcome: its explanation is large.
-		s.written[o.OrderID] = &facts.Outcome{OrderID: o.OrderID, Currency: o.Currency, Day: o.Day, Status: o.Status, TotalMinor: o.TotalMinor, Credits: o.Credits, Payout: o.Payout}
+		s.written[o.OrderID] = &facts.Outcome{OrderID: o.OrderID, Currency: o.Currency, Day: o.Day, Status: o.Status, TotalMinor: o.TotalMinor,
+			Credits: o.Credits, Payout: o.Payout}
 	}
 }
 

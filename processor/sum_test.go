@@ -29,7 +29,8 @@ func (s *shop) changed(o *owner, rule wire.Rule) {
 		s.t.Fatal(err)
 	}
 	changed := companyBatch{index: rules[s.company], changes: []facts.Change{{Rule: rule, Rev: s.rev}}}
-	if _, err := o.apply(s.ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{changed}}); err != nil {
+	if _, err := o.apply(s.ctx,
+		batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{changed}}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -47,11 +48,14 @@ func TestSumsFollowEveryChange(t *testing.T) {
 	s.cost(ana, inverno, 100, "7.5")
 	s.cost(beto, "", 0, "3")
 	seen := map[string]int64{ // what is summed in some history
-		`select count(*) from sale_day where orders > 0 and influencer_id <> '' and coupon_id <> ''`: 0,
-		`select count(*) from sale_day where returning_orders > 0`:                                   0, `select count(*) from sale_day where cancelled_orders > 0`: 0,
-		`select count(*) from credit_day where linear_orders > 0 and linear_orders < 1`: 0, `select count(*) from product_day where sales > 0`: 0,
+		`select count(*) from sale_day where orders > 0 and influencer_id <> '' and coupon_id <> ''`:          0,
+		`select count(*) from sale_day where returning_orders > 0`:                                            0,
+		`select count(*) from sale_day where cancelled_orders > 0`:                                            0,
+		`select count(*) from credit_day where linear_orders > 0 and linear_orders < 1`:                       0,
+		`select count(*) from product_day where sales > 0`:                                                    0,
 		`select count(*) from path_day where cardinality(path) > 1 and orders > 0`:                            0,
-		`select count(*) from journey_month where size = 0 and before <> '' and channel <> '' and orders > 0`: 0, `select count(*) from journey_month where size > 1 and orders > 1`: 0,
+		`select count(*) from journey_month where size = 0 and before <> '' and channel <> '' and orders > 0`: 0,
+		`select count(*) from journey_month where size > 1 and orders > 1`:                                    0,
 	}
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -107,9 +111,11 @@ func TestWrongSumsAreFound(t *testing.T) {
 	}))}, func() int { return 2 })
 	s.wantSums("at first")
 	for table, change := range map[string]string{
-		"sale_day": `set new_customers = 1`, "credit_day": `set time_decay_minor = time_decay_minor + 1`, "product_day": `set item = 'p2'`, "path_day": `set orders = orders + 1`,
-		"product_month": `set quantity = 3`, "path_month": `set sales_minor = 0`, "journey_month": `set orders = orders + 1 where size = 0 and channel = ''`,
-		"traffic_day": `set visited = 0`, "traffic_month": `set viewed = viewed + 1`,
+		"sale_day": `set new_customers = 1`, "credit_day": `set time_decay_minor = time_decay_minor + 1`, "product_day": `set item = 'p2'`,
+		"path_day":      `set orders = orders + 1`,
+		"product_month": `set quantity = 3`, "path_month": `set sales_minor = 0`,
+		"journey_month": `set orders = orders + 1 where size = 0 and channel = ''`,
+		"traffic_day":   `set visited = 0`, "traffic_month": `set viewed = viewed + 1`,
 	} {
 		s.exec(`update ` + table + ` ` + change)
 		wrong, err := (&replay.Schema{DB: s.db}).CheckSums(s.ctx, []string{s.company})

@@ -46,7 +46,8 @@ func TestATestOrderCountsNowhere(t *testing.T) {
 			select concat_ws(' ', order_id, state, nullif(reason, ''), coalesce(is_first_order::text, 'unknown'), commission_minor,
 				(select coalesce(sum(amount_minor), 0) from ledger_entry l where l.order_id = p.order_id)) from payout p
 			union all select concat_ws(' ', 'credits', order_id, count(*)) from credit group by order_id
-			union all select concat_ws(' ', 'sold', day, orders, sales_minor, new_customers, returning_orders, commission_minor) from sale_day where orders <> 0
+			union all select concat_ws(' ', 'sold', day, orders, sales_minor, new_customers, returning_orders, commission_minor) from sale_day
+				where orders <> 0
 			union all select concat_ws(' ', 'product', day, quantity) from product_day where quantity <> 0
 			union all select concat_ws(' ', 'audit', actor, subject, detail) from audit_log where action = 'order.test'
 			order by 1`), lines...)
@@ -58,16 +59,19 @@ func TestATestOrderCountsNowhere(t *testing.T) {
 		"sold 2026-03-11 1 10000 1 0 1000", "try none test_order unknown 0 0")
 	since := func() string { return s.texts(`select approved_since::text from orders where order_id = 'try'`)[0] }
 	send("try", no)
-	want("the test is none any more", "credits later 1", "credits try 1", "later earned false 1000 1000", "product 2026-03-10 1", "product 2026-03-11 1",
+	want("the test is none any more", "credits later 1", "credits try 1", "later earned false 1000 1000", "product 2026-03-10 1",
+		"product 2026-03-11 1",
 		"sold 2026-03-10 1 10000 1 0 1000", "sold 2026-03-11 1 10000 0 1 1000", "try earned true 1000 1000")
 	if got := since(); got != "2026-03-10 15:00:00+00" {
 		t.Errorf("it counts since %s", got)
 	}
 	send("try", none)
-	want("a version that does not say it keeps it", "credits later 1", "credits try 1", "later earned false 1000 1000", "product 2026-03-10 1", "product 2026-03-11 1",
+	want("a version that does not say it keeps it", "credits later 1", "credits try 1", "later earned false 1000 1000", "product 2026-03-10 1",
+		"product 2026-03-11 1",
 		"sold 2026-03-10 1 10000 1 0 1000", "sold 2026-03-11 1 10000 0 1 1000", "try earned true 1000 1000")
 	send("try", yes)
-	want("it is a test again", `audit test try {"taken_back": "10.00 BRL", "influencer_id": "`+ana+`"}`, "credits later 1", "later earned true 1000 1000", "product 2026-03-11 1",
+	want("it is a test again", `audit test try {"taken_back": "10.00 BRL", "influencer_id": "`+ana+`"}`, "credits later 1",
+		"later earned true 1000 1000", "product 2026-03-11 1",
 		"sold 2026-03-11 1 10000 1 0 1000", "try none test_order unknown 0 0")
 	send("try", yes)
 	if n := s.int(`select count(*) from audit_log where action = 'order.test'`); n != 1 {

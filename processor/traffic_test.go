@@ -26,7 +26,8 @@ func with(name string, items ...string) func(*wire.Event) {
 }
 
 func (s *shop) traffic() []string {
-	return s.texts(`select concat_ws(' ', day, regexp_replace(of, '[0-9a-f-]{36}', '…', 'g'), visited, viewed, added, checkout, bought) from traffic_day order by day, of`)
+	return s.texts(`select concat_ws(' ', day, regexp_replace(of, '[0-9a-f-]{36}', '…', 'g'), visited, viewed, added, checkout, bought) ` +
+		`from traffic_day order by day, of`)
 }
 
 func TestVisitorsAreCountedOnceADay(t *testing.T) {
@@ -65,7 +66,8 @@ func TestClicksAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	ana, inverno := s.influencer("Ana Prado", "Inverno")
-	s.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values ($1, $2, $3, $4, 'https://loja.example.com/', 'abc', 1)`, s.company, uuid.NewString(), ana, inverno)
+	s.exec(`insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev) values ($1, $2, $3, $4, `+
+		`'https://loja.example.com/', 'abc', 1)`, s.company, uuid.NewString(), ana, inverno)
 	s.bump()
 	received := noon.Add(time.Minute)
 	click := func(code string, n int) record {
@@ -106,7 +108,8 @@ func TestTheItemsOfAnEventAreBounded(t *testing.T) {
 func TestMadeUpItemsOfADayAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values ($1, 'tee', 'Tee', now(), now(), '', '{}')`, s.company)
+	s.exec(`insert into product (company_id, product_id, name, updated_at, accepted_at, digest, body) values ($1, 'tee', 'Tee', now(), `+
+		`now(), '', '{}')`, s.company)
 	s.exec(`insert into product_variant (company_id, variant_id, product_id, sku) values ($1, 'tee-m', 'tee', 'SKU1')`, s.company)
 	var attack []record
 	for i := range (maxItemsOfDay + 1000) / 20 {
@@ -130,9 +133,11 @@ func TestMadeUpItemsOfADayAreBounded(t *testing.T) {
 		s.record(s.event("v1", noon.Add(24*time.Hour), 3, with("PRODUCT_VIEW", "hat"))),
 		first,
 	}, func() int { return 4 })
-	wantTexts(t, "items of the catalogue", s.texts(`select concat_ws(' ', day, of, viewed, added) from traffic_day where of in ('p:tee', 'p:tee-m', 'p:SKU1', 'p:hat') order by 1`),
+	wantTexts(t, "items of the catalogue",
+		s.texts(`select concat_ws(' ', day, of, viewed, added) from traffic_day where of in ('p:tee', 'p:tee-m', 'p:SKU1', 'p:hat') order by 1`),
 		"2026-03-10 p:SKU1 1 0", "2026-03-10 p:tee 1 0", "2026-03-10 p:tee-m 1 0", "2026-03-11 p:hat 1 0")
-	wantTexts(t, "all others", s.texts(`select concat_ws(' ', day, viewed, added) from traffic_day where of = 'p:'`), "2026-03-10 51 1") // of 50 strangers, and v1
+	// of 50 strangers, and v1
+	wantTexts(t, "all others", s.texts(`select concat_ws(' ', day, viewed, added) from traffic_day where of = 'p:'`), "2026-03-10 51 1")
 	if n := s.int(`select count(*) from shopper_day where of = 'p:'`); n != 51 {
 		t.Errorf("%d visitors have a row for all others, want one each, 51", n)
 	}

@@ -35,9 +35,12 @@ type unfinished struct {
 func newUnfinished(registry *prometheus.Registry) unfinished {
 	what := []string{"what"}
 	u := unfinished{
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting", Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions."}, what),
-		oldest:  prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds", Help: "How long ago the oldest of those was asked for; 0 while none waits."}, what),
-		done:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total", Help: "Erasures and statements that were done."}, what),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting",
+			Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions."}, what),
+		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds",
+			Help: "How long ago the oldest of those was asked for; 0 while none waits."}, what),
+		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total",
+			Help: "Erasures and statements that were done."}, what),
 	}
 	for _, kind := range []string{askedErasures, askedStatements} {
 		u.waiting.WithLabelValues(kind)

@@ -32,14 +32,16 @@ func TestWhatWasAskedForIsMeasured(t *testing.T) {
 			}
 		}
 	}
-	const waiting, done, oldest = "tributary_processor_asked_waiting", "tributary_processor_asked_done_total", "tributary_processor_asked_oldest_seconds"
+	const waiting, done, oldest = "tributary_processor_asked_waiting", "tributary_processor_asked_done_total",
+		"tributary_processor_asked_oldest_seconds"
 	wantMetrics("at first", waiting+`{what="erasures"} 0`, waiting+`{what="statements"} 0`, oldest+`{what="erasures"} 0`)
 	s.bump()
 	erasure := s.asks(asked, facts.Key{Kind: facts.KeyEmail, Value: "k1:nobody"})
 	statement := "019cd7a4-2e00-7000-8000-000000000077"
 	list := []record{
 		s.record(s.commerce(wire.KindErasure, erasure, asked, wire.Erasure{ErasureID: erasure})),
-		s.record(s.commerce(wire.KindStatement, statement, asked, wire.Statement{StatementID: statement, InfluencerID: s.ana, Currency: "BRL", EndDate: "2026-12-31"})),
+		s.record(s.commerce(wire.KindStatement, statement, asked,
+			wire.Statement{StatementID: statement, InfluencerID: s.ana, Currency: "BRL", EndDate: "2026-12-31"})),
 	}
 	for i := range list {
 		list[i].Offset = o.next[list[i].topic] + int64(i)

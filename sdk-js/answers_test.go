@@ -59,7 +59,8 @@ func foreignOnce(status int) func(*testing.T, *edge, *rod.Browser) {
 }
 
 func foreignStays(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});tributary.track("ONE")`)})
 	answers := make([]int, 6)
 	for i := range answers {
 		answers[i] = http.StatusForbidden
@@ -104,7 +105,8 @@ func refusedBatch(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{"/": listen + e.stubbed(`
 		const real = fetch;
 		window.bad = true;
-		window.fetch = (url, options) => bad && /events$/.test(url) ? Promise.resolve(new Response('{"error":{"code":"invalid_json","message":"no"}}', {status: 400})) : real(url, options);
+		window.fetch = (url, options) => bad && /events$/.test(url) ?
+			Promise.resolve(new Response('{"error":{"code":"invalid_json","message":"no"}}', {status: 400})) : real(url, options);
 		tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false});`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
@@ -137,7 +139,8 @@ func TestForeignAnswersInNode(t *testing.T) {
 			want = "true true"
 		}
 		so := e.seen()
-		if got != want || so.named(fmt.Sprintf("ONE_%d", status)) == nil || so.named(fmt.Sprintf("TWO_%d", status)) == nil || so.named(fmt.Sprintf("HEALED_%d", status)) == nil {
+		if got != want || so.named(fmt.Sprintf("ONE_%d", status)) == nil || so.named(fmt.Sprintf("TWO_%d", status)) == nil ||
+			so.named(fmt.Sprintf("HEALED_%d", status)) == nil {
 			t.Errorf("%d: prints %q, events %s", status, got, names(so.events))
 		}
 	}
@@ -157,7 +160,8 @@ func TestForeignAnswersInNode(t *testing.T) {
 // Each code of the edge is a refusal of a batch or of a client, or one of these, after which it is asked again.
 func TestEveryCodeOfTheEdgeIsKnownToTheClients(t *testing.T) {
 	again := map[collector.Code]bool{"payload_too_large": true, "method_not_allowed": true} // halved; a redirect has changed the method
-	for _, code := range []collector.Code{"request_timeout", "rate_limit_exceeded", "directory_not_fresh", "wrong_hashing_secret", "unavailable", "internal_error"} {
+	for _, code := range []collector.Code{"request_timeout", "rate_limit_exceeded", "directory_not_fresh", "wrong_hashing_secret",
+		"unavailable", "internal_error"} {
 		again[code] = true
 	}
 	text, err := os.ReadFile("src/answer.ts")
@@ -172,7 +176,8 @@ func TestEveryCodeOfTheEdgeIsKnownToTheClients(t *testing.T) {
 		t.Fatalf("kinds %v", kinds)
 	}
 	codes := collector.Codes()
-	for _, code := range []core.Code{core.CodeInvalidJSON, core.CodeInvalidField, core.CodeInvalidTimestamp, core.CodeNoEvents, core.CodeTooManyEvents, core.CodeCompanyIDRequired, core.CodeMixedCompanies, core.CodeInvalidPayload} {
+	for _, code := range []core.Code{core.CodeInvalidJSON, core.CodeInvalidField, core.CodeInvalidTimestamp, core.CodeNoEvents,
+		core.CodeTooManyEvents, core.CodeCompanyIDRequired, core.CodeMixedCompanies, core.CodeInvalidPayload} {
 		codes = append(codes, collector.Code(code))
 	}
 	for _, code := range codes {

@@ -26,7 +26,8 @@ func TestAssetsAreThereWithoutABuild(t *testing.T) {
 func build(t *testing.T, quick bool) (dist string) {
 	t.Helper()
 	dist = t.TempDir()
-	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick="+strconv.FormatBool(quick), "-out", dist).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick="+strconv.FormatBool(quick), "-out",
+		dist).CombinedOutput(); err != nil {
 		t.Fatalf("build the SDK: %v\n%s", err, out)
 	}
 	return dist
@@ -57,7 +58,8 @@ func TestTheScriptKeepsItsBudget(t *testing.T) {
 			t.Errorf("the script does not keep the click id %s", name)
 		}
 	}
-	for _, pattern := range []string{"tributary.????????.js", "worker.*.js", "core.*.wasm", "core.*.wasm.br", "tributary.mjs.gz", "tributary.d.cts", "tributary-overlay.*.js", "manifest.json"} {
+	for _, pattern := range []string{"tributary.????????.js", "worker.*.js", "core.*.wasm", "core.*.wasm.br", "tributary.mjs.gz",
+		"tributary.d.cts", "tributary-overlay.*.js", "manifest.json"} {
 		read(t, dist, pattern)
 	}
 }
@@ -95,16 +97,17 @@ const packageBudget = 60_000
 func TestTheNpmPackageKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	size := 0
-	err := filepath.WalkDir(filepath.Join(packages(t), "node_modules", "@tributary-io", "sdk"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	err := filepath.WalkDir(filepath.Join(packages(t), "node_modules", "@tributary-io", "sdk"),
+		func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			info, err := entry.Info()
+			if err == nil {
+				size += int(info.Size())
+			}
 			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			size += int(info.Size())
-		}
-		return err
-	})
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,8 @@ func visitorStays(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "second view", func(s seen) bool { return len(s.events) == 2 })
 	one, two := e.seen().events[0], e.seen().events[1]
 	if one.VisitorID == "" || one.VisitorID != two.VisitorID || one.SessionID != two.SessionID || one.Stream == two.Stream {
-		t.Errorf("visitor %q, %q; session %q, %q; stream %q, %q", one.VisitorID, two.VisitorID, one.SessionID, two.SessionID, one.Stream, two.Stream)
+		t.Errorf("visitor %q, %q; session %q, %q; stream %q, %q", one.VisitorID, two.VisitorID, one.SessionID, two.SessionID,
+			one.Stream, two.Stream)
 	}
 	if two.Context.Campaign.Name != "Beto" || len(two.Context.ClickIDs) != 1 || two.Context.ClickIDs[0].Value != "G" {
 		t.Errorf("the campaign was not kept: %+v %v", two.Context.Campaign, two.Context.ClickIDs)
@@ -201,7 +202,8 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 	// While the edge answers 503, the page keeps the raw envelope, and the edge
 	// receives what the worker made of it.
 	e.answer(http.StatusServiceUnavailable)
-	page.MustEval(`() => tributary.track("purchase", {total: 49.90, 7: "\ud83d", items:[{item_id:"tée", quantity:2, price:1e21}]}, {email:" ana@example.com ", phone:"0"})`)
+	page.MustEval(`() => tributary.track("purchase", {total: 49.90, 7: "\ud83d", items:[{item_id:"tée", quantity:2, price:1e21}]}, ` +
+		`{email:" ana@example.com ", phone:"0"})`)
 	e.wait(t, "an attempt", func(s seen) bool { return len(s.refused) > 0 })
 	until(t, page, `() => Object.keys(localStorage).some(k => k.startsWith("trb:"))`)
 	raw := page.MustEval(`() => localStorage[Object.keys(localStorage).find(k => k.startsWith("trb:"))]`).Str()
@@ -227,7 +229,8 @@ func workerPath(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func strictPolicy(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline' ` + e.URL + `; worker-src 'none'; connect-src ` + e.URL + `">` +
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="script-src 'unsafe-inline' ` + e.URL +
+		`; worker-src 'none'; connect-src ` + e.URL + `">` +
 		e.stubbed(`
 		window.said = [];
 		console.log = function () { said.push([].join.call(arguments, " ")) };
@@ -253,7 +256,8 @@ func module(t *testing.T, e *edge, b *rod.Browser) {
 	</script>`})
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "three events", func(s seen) bool { return len(s.events) == 3 })
-	if said := page.MustEval(`() => said.join("|")`).Str(); said != "[tributary] nothing is sent: init() needs endpoint, the URL of your edge." {
+	if said := page.MustEval(`() => said.join("|")`).Str(); said !=
+		"[tributary] nothing is sent: init() needs endpoint, the URL of your edge." {
 		t.Errorf("the console says %q", said)
 	}
 	if got := names(e.seen().events); got != "PAGE_VIEW EARLY ADD_TO_CART" {
@@ -288,7 +292,8 @@ func history(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func refusal(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.answer(http.StatusUnauthorized)
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
@@ -300,13 +305,15 @@ func refusal(t *testing.T, e *edge, b *rod.Browser) {
 		t.Errorf("%d attempts, want 1", len(e.seen().refused))
 	}
 	page.MustEval(`() => { tributary.track("TWO"); return tributary.flush() }`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); said != "[tributary] refused: no such company (401 unknown_company). Check data-company of the script's tag, or companyId of init()." {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); said !=
+		"[tributary] refused: no such company (401 unknown_company). Check data-company of the script's tag, or companyId of init()." {
 		t.Errorf("the console says %q", said)
 	}
 }
 
 func archivedRests(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.archive()
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the refusal", func(s seen) bool { return len(s.refused) == 1 })
@@ -327,7 +334,8 @@ func archivedRests(t *testing.T, e *edge, b *rod.Browser) {
 const listen = `<script>window.errors = []; console.error = function () { errors.push([].join.call(arguments, " ")) }</script>`
 
 func originNotAllowed(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	e.answer(http.StatusForbidden)
 	page := open(t, b, s.URL+"/")
 	until(t, page, `() => window.errors && errors.length > 0`)
@@ -391,7 +399,8 @@ func frames(t *testing.T, e *edge, b *rod.Browser) {
 	f("FOREIGN", foreign(around(s.URL+"/#FOREIGN")), true)
 	f("RAW", foreign(around(s.URL+"/raw#RAW")), true)
 	f("OWN", shop(t, map[string]string{"/": `<iframe src="` + s.URL + `/#OWN"></iframe>`}).URL+"/", false) // another port
-	f("WITHIN", foreign(around(around(s.URL+"/#WITHIN").URL)), true)                                       // in its own frame, in a foreign one
+	// in its own frame, in a foreign one
+	f("WITHIN", foreign(around(around(s.URL+"/#WITHIN").URL)), true)
 	same := httptest.NewServer(s.Config.Handler)
 	t.Cleanup(same.Close)
 	f("BARE", same.URL+"/#BARE", false)

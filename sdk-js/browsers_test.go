@@ -174,13 +174,15 @@ func drivenConsent(t *testing.T, e *edge, d driven) {
 }
 
 // kept is what a page stores of the SDK.
-const kept = `() => Object.keys(localStorage).concat(Object.keys(sessionStorage)).filter((key) => key.startsWith("trb") && key != "trb_consent").join() + document.cookie`
+const kept = `() => Object.keys(localStorage).concat(Object.keys(sessionStorage)).filter((key) => key.startsWith("trb") && key != ` +
+	`"trb_consent").join() + document.cookie`
 
 func drivenDenial(t *testing.T, e *edge, d driven) {
 	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="3600000"`), "/two": "another"})
 	d.open(s.URL + "/")
 	d.ready()
-	d.eval(`() => tributary.identify({email: "ana@example.com"}).then(() => tributary.optOut()).then(() => tributary.track("NOTE")).then(() => "")`)
+	d.eval(`() => tributary.identify({email: "ana@example.com"}).then(() => tributary.optOut()).then(() => ` +
+		`tributary.track("NOTE")).then(() => "")`)
 	e.wait(t, "the end of the server's cookie", func(s seen) bool { return s.forgotten == 1 })
 	if kept := strings.ReplaceAll(d.eval(kept), "trb_n", ""); kept != "" { // trb_n counts pages
 		t.Errorf("after the denial it keeps %s", kept)
@@ -215,7 +217,8 @@ func drivenWorker(t *testing.T, e *edge, d driven) {
 // The second file comes by import(), which must take the tag's nonce along.
 func drivenNonce(t *testing.T, e *edge, d driven) {
 	policy := fmt.Sprintf(`default-src 'none'; script-src 'nonce-abc'; connect-src %s; img-src data:`, e.URL)
-	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="` + policy + `">` + e.tag(`nonce="abc" data-company="loja" data-linger="0"`)})
+	s := shop(t, map[string]string{"/": `<meta http-equiv="Content-Security-Policy" content="` + policy + `">` +
+		e.tag(`nonce="abc" data-company="loja" data-linger="0"`)})
 	d.open(s.URL + "/")
 	d.ready()
 	e.wait(t, "the view, sent by the second file", func(s seen) bool { return s.named(core.PageView) != nil })

@@ -47,7 +47,8 @@ func TestCallsInChromium(t *testing.T) {
 func identify(t *testing.T, e *edge, b *rod.Browser) {
 	init := `tributary.init({companyId:"loja",linger:0,pageViews:false})`
 	s := shop(t, map[string]string{
-		"/":    e.stubbed(`tributary.identify({email:"ana@example.com"});` + init + `;tributary.track("ONE");tributary.track("TWO", null, {cart_token:"c-1"})`),
+		"/": e.stubbed(`tributary.identify({email:"ana@example.com"});` + init +
+			`;tributary.track("ONE");tributary.track("TWO", null, {cart_token:"c-1"})`),
 		"/two": e.stubbed(init + `;tributary.track("THREE");tributary.reset();tributary.track("FOUR")`),
 	})
 	page := open(t, b, s.URL+"/")
@@ -72,20 +73,23 @@ func identify(t *testing.T, e *edge, b *rod.Browser) {
 
 // Segment's identify(id, traits) is not spread into letters, before the second file is there and after.
 func noIdentity(t *testing.T, e *edge, b *rod.Browser) {
-	const wrong = `tributary.identify("c-42", {}); tributary.identify(["c-42"]); tributary.identify(42); tributary.identify(null); tributary.identify();`
+	const wrong = `tributary.identify("c-42", {}); tributary.identify(["c-42"]); tributary.identify(42); tributary.identify(null); ` +
+		`tributary.identify();`
 	s := shop(t, map[string]string{"/": listen + e.stubbed(`var sent = [];
 		tributary.init({companyId:"loja",linger:0,pageViews:false,before_send: (event) => (sent.push(JSON.stringify(event.identity)), event)});
 		tributary.identify({email:"ana@example.com"});`+wrong+`tributary.track("ONE", null, "c-42")`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
-	said := page.MustEval(`async () => { ` + wrong + ` await tributary.track("TWO", null, ["c-42"]); return [...sent, sessionStorage.trb_u, ...errors].join() }`).Str()
+	said := page.MustEval(`async () => { ` + wrong +
+		` await tributary.track("TWO", null, ["c-42"]); return [...sent, sessionStorage.trb_u, ...errors].join() }`).Str()
 	if want := strings.Repeat(`{"email":"ana@example.com"},`, 3) + "[tributary] identify() takes an object"; said != want {
 		t.Errorf("got  %s\nwant %s", said, want)
 	}
 }
 
 func denialForgets(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0});tributary.identify({email:"ana@example.com"})`)})
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",` +
+		`linger:0});tributary.identify({email:"ana@example.com"})`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
 	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
@@ -126,7 +130,8 @@ func beforeSend(t *testing.T, e *edge, b *rod.Browser) {
 
 func attributes(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{
-		"/":     stub() + e.tag(`data-company="loja" data-page-views="false" data-linger="0" data-debug data-worker="false" data-endpoint="`+e.URL+`/t/"`) + `<script>tributary.track("ONE")</script>`,
+		"/": stub() + e.tag(`data-company="loja" data-page-views="false" data-linger="0" data-debug data-worker="false" `+
+			`data-endpoint="`+e.URL+`/t/"`) + `<script>tributary.track("ONE")</script>`,
 		"/asks": e.tag(`data-company="loja" data-require-consent data-linger="0"`),
 	})
 	page := open(t, b, s.URL+"/")
@@ -142,9 +147,12 @@ func attributes(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func oddHook(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + `<script>window.thrown = []; addEventListener("error", (e) => thrown.push(e.message)); addEventListener("unhandledrejection", (e) => thrown.push("" + e.reason))</script>` + e.stubbed(`
+	s := shop(t, map[string]string{"/": listen +
+		`<script>window.thrown = []; addEventListener("error", (e) => thrown.push(e.message)); addEventListener("unhandledrejection", (e) => ` +
+		`thrown.push("" + e.reason))</script>` + e.stubbed(`
 		const loop = {}; loop.loop = loop;
-		const answers = [0, "", undefined, () => 1, Symbol(), loop, 1n, {event: "BIG", context: {n: 1n}}, {event: "LOOP", payload: loop}, {toJSON() { throw new Error("no") }},
+		const answers = [0, "", undefined, () => 1, Symbol(), loop, 1n, {event: "BIG", context: {n: 1n}}, {event: "LOOP", payload: loop},
+			{toJSON() { throw new Error("no") }},
 			{get event() { throw new Error("no") }}, {event: "BARE"}, {event: "TEXT", context: "text"}];
 		let n = 0;
 		tributary.init({companyId: "loja", pageViews: false, linger: 0, before_send(event) {
@@ -154,11 +162,15 @@ func oddHook(t *testing.T, e *edge, b *rod.Browser) {
 		}});
 		for (let i = 0; i <= answers.length; i++) tributary.track("ODD");
 		tributary.track("GOOD");
-		addEventListener("load", () => setTimeout(() => { n = 0; for (let i = 0; i <= answers.length; i++) tributary.track("ODD"); tributary.track("LATE") }))`)})
+		addEventListener("load", () => setTimeout(() => { n = 0; for (let i = 0; i <= answers.length; i++) tributary.track("ODD");
+			tributary.track("LATE") }))`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
-	e.wait(t, "the events of a sane answer", func(s seen) bool { return s.named("GOOD") != nil && s.named("LATE") != nil && s.copies("BARE") == 2 })
-	if got := page.MustEval(`() => thrown.join("|")`).Str(); got != "" || e.seen().named("BIG") != nil || e.seen().named("LOOP") != nil || e.seen().named("ODD") != nil {
+	e.wait(t, "the events of a sane answer", func(s seen) bool {
+		return s.named("GOOD") != nil && s.named("LATE") != nil && s.copies("BARE") == 2
+	})
+	if got := page.MustEval(`() => thrown.join("|")`).Str(); got != "" || e.seen().named("BIG") != nil || e.seen().named("LOOP") != nil ||
+		e.seen().named("ODD") != nil {
 		t.Errorf("the page sees %q, the edge %s", got, names(e.seen().events))
 	}
 }
@@ -199,7 +211,8 @@ func initLate(t *testing.T, e *edge, b *rod.Browser) {
 	}
 	page.MustEval(`() => tributary.init({before_send: () => null})`)
 	page.MustEval(`() => tributary.init()`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "came too late") || strings.Contains(said, "|") || strings.Contains(said, "no company") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "came too late") || strings.Contains(said, "|") ||
+		strings.Contains(said, "no company") {
 		t.Errorf("the console says %q", said)
 	}
 	page.MustEval(`() => tributary.track("ONE")`)
@@ -208,7 +221,8 @@ func initLate(t *testing.T, e *edge, b *rod.Browser) {
 
 // A browser makes window.tributary of an element with that id or name; and a page may call something self.
 func clobbered(t *testing.T, e *edge, b *rod.Browser) {
-	for _, element := range []string{`<section id="tributary"></section>`, `<form name="tributary"></form>`, `<script>tributary = "text"</script>`, `<script>tributary = {}</script>`, `<script>const self = {}</script>`} {
+	for _, element := range []string{`<section id="tributary"></section>`, `<form name="tributary"></form>`,
+		`<script>tributary = "text"</script>`, `<script>tributary = {}</script>`, `<script>const self = {}</script>`} {
 		s := shop(t, map[string]string{"/": "<body>" + element + e.tag(`data-company="loja" data-page-views="false" data-linger="0"`)})
 		page := open(t, b, s.URL+"/")
 		until(t, page, `() => window.tributary && tributary.loaded === true`)
@@ -224,7 +238,8 @@ func anyName(t *testing.T, e *edge, b *rod.Browser) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := shop(t, map[string]string{"/": `<script async src="/c/loja.js" data-company="loja" data-linger="0" data-endpoint="` + e.URL + `/t"></script>`}).Config.Handler
+	page := shop(t, map[string]string{"/": `<script async src="/c/loja.js" data-company="loja" data-linger="0" data-endpoint="` + e.URL +
+		`/t"></script>`}).Config.Handler
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.Out.URL.Path = "/t/sdk/v1/tributary.js"
@@ -265,12 +280,14 @@ func singlePage(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func movedEarly(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); document.title = 'One'"`)})
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0" onload="history.pushState({}, '', '/p/1'); ` +
+		`document.title = 'One'"`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
 	e.wait(t, "two views", func(s seen) bool { return s.copies(core.PageView) == 2 })
 	so := e.seen()
-	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" || two.Referrer != s.URL+"/" {
+	if one, two := so.events[0].Context.Page, so.events[1].Context.Page; one.Path != "/" || two.Path != "/p/1" || two.Title != "One" ||
+		two.Referrer != s.URL+"/" {
 		t.Errorf("views %+v, %+v", one, two)
 	}
 }
@@ -281,7 +298,8 @@ func twoTabs(t *testing.T, e *edge, b *rod.Browser) {
 		"/two": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`),
 	})
 	opener := open(t, b, s.URL+"/none")
-	opener.MustEval(`() => { for (let i = 0; i < 6; i++) { const f = document.createElement("iframe"); f.src = i % 2 ? "/two" : "/"; document.body.append(f) } }`)
+	opener.MustEval(`() => { for (let i = 0; i < 6; i++) { const f = document.createElement("iframe"); f.src = i % 2 ? "/two" : "/"; ` +
+		`document.body.append(f) } }`)
 	e.wait(t, "six events", func(s seen) bool { return s.copies("ONE") == 6 })
 	visitors := map[string]bool{}
 	for _, event := range e.seen().events {
@@ -295,7 +313,8 @@ func twoTabs(t *testing.T, e *edge, b *rod.Browser) {
 func toldOnce(t *testing.T, e *edge, b *rod.Browser) {
 	s := shop(t, map[string]string{
 		"/none": listen + e.tag(""),
-		"/":     listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("lower case");tributary.track("lower case")`),
+		"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("lower `+
+			`case");tributary.track("lower case")`),
 	})
 	page := open(t, b, s.URL+"/none")
 	until(t, page, `() => window.errors && errors.length > 0`)
@@ -322,7 +341,8 @@ func noEdge(t *testing.T, e *edge, b *rod.Browser) {
 	</script>`})
 	page := open(t, b, s.URL+"/")
 	until(t, page, `() => errors.length > 0`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "404 is no answer of the edge") || !strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "404 is no answer of the edge") ||
+		!strings.Contains(said, "endpoint of init()") || strings.Contains(said, "|") {
 		t.Errorf("the console says %q", said)
 	}
 }
@@ -361,7 +381,8 @@ func privacySignal(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func signalAndOdd(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>` + listen + stub() +
+	s := shop(t, map[string]string{"/": `<script>Object.defineProperty(navigator, "globalPrivacyControl", {value: true})</script>` + listen +
+		stub() +
 		`<script>tributary.consent("yes")</script>` + e.tag(`data-company="loja" data-honor-g-p-c data-linger="0"`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
@@ -388,7 +409,8 @@ func oldStub(t *testing.T, e *edge, b *rod.Browser) {
 		tributary.track("EARLY"); tributary.consent("denied"); tributary.consent("granted");
 		// An event that an older version has stored.
 		const id = "01a20000-0000-7000-8000-000000000001";
-		localStorage["trb:loja:0123456789ab:" + id] = JSON.stringify(["r1", id, new Date().toISOString(), "STORED", null, null, {url: location.href}]);
+		localStorage["trb:loja:0123456789ab:" +
+			id] = JSON.stringify(["r1", id, new Date().toISOString(), "STORED", null, null, {url: location.href}]);
 	</script>` + e.tag(`data-company="loja" data-linger="0"`)})
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "view, early and stored event", func(s seen) bool {
@@ -399,7 +421,8 @@ func oldStub(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func visitorID(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`), "/asks": e.tag(`data-company="loja" data-require-consent`)})
+	s := shop(t, map[string]string{"/": e.tag(`data-company="loja" data-linger="0"`),
+		"/asks": e.tag(`data-company="loja" data-require-consent`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
 	e.wait(t, "a view", func(s seen) bool { return len(s.events) == 1 })
@@ -425,7 +448,8 @@ func overlay(t *testing.T, e *edge, b *rod.Browser) {
 		</script>`,
 	})
 	shows := func(text string) string {
-		return `() => { const boxes = document.querySelectorAll("#tributary-overlay"); return boxes.length == 1 && boxes[0].textContent.includes("` + text + `") }`
+		return `() => { const boxes = document.querySelectorAll("#tributary-overlay"); return boxes.length == 1 && ` +
+			`boxes[0].textContent.includes("` + text + `") }`
 	}
 	for _, path := range []string{"/", "/module"} {
 		page := open(t, b, s.URL+path+"?trb_debug=1")
@@ -455,12 +479,16 @@ func handOver(t *testing.T, e *edge, b *rod.Browser) {
 	if one.VisitorID == "" || one.VisitorID != two.VisitorID {
 		t.Errorf("visitors %s, %s", one.VisitorID, two.VisitorID)
 	}
-	await.Until(t, await.Long, func() bool { return page.MustEval(`() => location.search`).Str() == "" }, func() string { return "the address without the visitor" })
+	await.Until(t, await.Long, func() bool {
+		return page.MustEval(`() => location.search`).Str() == ""
+	}, func() string { return "the address without the visitor" })
 }
 
 func workerAuto(t *testing.T, e *edge, b *rod.Browser) {
-	page := `<script>window.workers = 0; window.Worker = class extends Worker { constructor(...args) { super(...args); workers++ } }</script>` + e.tag(`data-company="loja" data-linger="0" data-debug`)
-	s := shop(t, map[string]string{"/": page, "/two": page, "/saving": `<script>Object.defineProperty(navigator, "connection", {value: {saveData: true}})</script>` + page})
+	page := `<script>window.workers = 0; window.Worker = class extends Worker { constructor(...args) { super(...args); workers++ } ` +
+		`}</script>` + e.tag(`data-company="loja" data-linger="0" data-debug`)
+	s := shop(t, map[string]string{"/": page, "/two": page,
+		"/saving": `<script>Object.defineProperty(navigator, "connection", {value: {saveData: true}})</script>` + page})
 	p := open(t, b, s.URL+"/")
 	ready(t, p)
 	e.wait(t, "the first view", func(s seen) bool { return len(s.events) == 1 })

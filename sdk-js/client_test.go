@@ -17,7 +17,8 @@ const recorder = `
 		sent.push(events);
 		return { status: 200, body: JSON.stringify({ results: events.map((e) => ({ eventId: e[1], status: "ok" })) }) };
 	};
-	const make = (more) => new Client({ companyId: "loja", endpoint: "http://edge.test", linger: 1e9, transport, onError: (e) => said.push(e), ...more });
+	const make = (more) => new Client({ companyId: "loja", endpoint: "http://edge.test", linger: 1e9, transport, onError: (e) => said.push(e),
+		...more });
 	const codes = () => said.map((e) => [e.code, e.event, e.events].join(":")).join();
 	const numbers = () => sent.flat().map((e) => e[3] + ":" + e[6].seq).join();
 `
@@ -31,7 +32,8 @@ func TestTrackNeverThrowsInNode(t *testing.T) {
 		const client = make();
 		const ids = [
 			client.track("CYCLIC", cyclic), client.track("BIG_INT", { n: 1n }), client.track("DATE", {}, null, { timestamp: new Date("x") }),
-			client.track("GETTER", getter), client.track("TO_JSON", { toJSON() { throw Object.create(null) } }), client.track("WHO", {}, { get email() { throw 1 } }),
+			client.track("GETTER", getter), client.track("TO_JSON", { toJSON() { throw Object.create(null) } }),
+				client.track("WHO", {}, { get email() { throw 1 } }),
 			client.track("CONTEXT", {}, null, { context: cyclic }), client.track("NULL", {}, null, null), client.track(), client.track(Symbol("s")),
 			client.track({ toString() { throw 1 } }),
 		];
@@ -40,7 +42,8 @@ func TestTrackNeverThrowsInNode(t *testing.T) {
 		nested.track("OUTER");
 		const nonsense = make({ before_send: () => "text" });
 		const context = make({ context: () => { throw new Error("no request") } });
-		const angry = make({ onError: () => { throw new Error("angry") } }), promised = make({ onError: async () => { throw new Error("later") } });
+		const angry = make({ onError: () => { throw new Error("angry") } }),
+			promised = make({ onError: async () => { throw new Error("later") } });
 		ids.push(nonsense.track("TEXT"), context.track("HOST"), angry.track("ANGRY", cyclic), promised.track("PROMISED", cyclic));
 		(async () => {
 			await client.flush(), await nested.flush();
@@ -49,8 +52,10 @@ func TestTrackNeverThrowsInNode(t *testing.T) {
 			console.log(codes());
 		})()`)
 	want := "1 true true NULL:1,GOOD:2,INNER:1,AFTER:3,AFTER:2\n" +
-		"invalid_event:CYCLIC:1,invalid_event:BIG_INT:1,invalid_event:DATE:1,invalid_event:GETTER:1,invalid_event:TO_JSON:1,invalid_event:WHO:1," +
-		"invalid_event:CONTEXT:1,invalid_event::1,invalid_event::1,invalid_event::1,invalid_event:OUTER:1,invalid_event:TEXT:1,invalid_event:HOST:1"
+		"invalid_event:CYCLIC:1,invalid_event:BIG_INT:1,invalid_event:DATE:1,invalid_event:GETTER:1,invalid_event:TO_JSON:1," +
+		"invalid_event:WHO:1," +
+		"invalid_event:CONTEXT:1,invalid_event::1,invalid_event::1,invalid_event::1,invalid_event:OUTER:1,invalid_event:TEXT:1," +
+		"invalid_event:HOST:1"
 	if got != want { // that extra is null is no fault: NULL is taken, as the first
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}
@@ -63,13 +68,16 @@ func TestALargeEventIsRefusedWhereItIsTracked(t *testing.T) {
 		const client = make();
 		delete globalThis.encodeURI, delete globalThis.TextEncoder; // as in a strict sandbox
 		const take = (name, text) => client.track(name, { text }) !== undefined;
-		console.log(take("BIG", "x".repeat(2 << 20)), take("ABOVE", "x".repeat(32768)), take("WIDE", "é".repeat(16384)), take("BELOW", "x".repeat(32000)), take("WIDE_BELOW", "\u{1f600}".repeat(8000)));
+		console.log(take("BIG", "x".repeat(2 << 20)), take("ABOVE", "x".repeat(32768)), take("WIDE", "é".repeat(16384)),
+			take("BELOW", "x".repeat(32000)), take("WIDE_BELOW", "\u{1f600}".repeat(8000)));
 		for (let i = 0; i < 40; i++) client.track("NOTE", { text: "漢".repeat(10500) });
 		(async () => {
-			console.log(await client.close(), sent.flat().length, sent.every((events) => Buffer.byteLength(JSON.stringify(events)) < 1 << 20), sent.flat().at(-1)[6].seq);
+			console.log(await client.close(), sent.flat().length, sent.every((events) => Buffer.byteLength(JSON.stringify(events)) < 1 << 20),
+				sent.flat().at(-1)[6].seq);
 			console.log(codes(), said[0].message);
 		})()`)
-	want := "false false false true true\ntrue 42 true 42\nevent_too_large:BIG:1,event_too_large:ABOVE:1,event_too_large:WIDE:1 not taken: BIG is larger than 32 KiB"
+	want := "false false false true true\ntrue 42 true 42\nevent_too_large:BIG:1,event_too_large:ABOVE:1,event_too_large:WIDE:1 not taken: " +
+		"BIG is larger than 32 KiB"
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}
@@ -113,7 +121,8 @@ func TestASilentServerHoldsNobodyUp(t *testing.T) {
 	// Neither does a transport or a key that never comes; and an answer that comes too late is no answer.
 	got := node(t, dir, "-e", recorder+`
 		(async () => {
-			const late = make({ timeout: 20, transport: (url, body) => new Promise((done) => setTimeout(() => transport(url, body).then(done), 200)) });
+			const late = make({ timeout: 20,
+				transport: (url, body) => new Promise((done) => setTimeout(() => transport(url, body).then(done), 200)) });
 			late.track("LATE");
 			const never = make({ timeout: 20, transport: () => new Promise(() => {}) });
 			never.track("NEVER");
@@ -129,8 +138,10 @@ func TestAKeyGoesOnlyWhereNobodyCanReadIt(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	got := node(t, packages(t), "-e", recorder+`
 		const made = (endpoint, apiKey = "secret") => { try { make({ endpoint, apiKey }); return 1 } catch (e) { said.push(e); return 0 } };
-		console.log(["http://10.0.0.1", "http://127.0.0.1.example.com", "http://localhost.example.com", "ftp://localhost", "edge.test"].map((e) => made(e)).join(),
-			["https://edge.test/t", "http://127.0.0.1:7700", "http://localhost:7700/t", "http://[::1]:7700", "http://127.8.9.1"].map((e) => made(e)).join(),
+		console.log(["http://10.0.0.1", "http://127.0.0.1.example.com", "http://localhost.example.com", "ftp://localhost",
+			"edge.test"].map((e) => made(e)).join(),
+			["https://edge.test/t", "http://127.0.0.1:7700", "http://localhost:7700/t", "http://[::1]:7700",
+				"http://127.8.9.1"].map((e) => made(e)).join(),
 			made("http://10.0.0.1", () => "secret"), made("http://10.0.0.1", ""));
 		console.log(said.some((e) => e.message.includes("secret")), said[0].message)`)
 	want := "0,0,0,0,0 1,1,1,1,1 0 1\nfalse tributary: apiKey needs an https endpoint or a loopback host: over http others could read the key"
@@ -148,7 +159,9 @@ func TestErrorsSayWhichEventsAndHowMany(t *testing.T) {
 		for (let i = 0; i < 500; i++) client.track("NOTE");
 		(async () => {
 			console.log(await client.flush());
-			answer = (events) => ({ status: 200, body: JSON.stringify({ results: events.map((e) => ({ eventId: e[1], status: "rejected", code: "items_required", message: "no items" })) }) });
+			answer = (events) => ({ status: 200,
+				body: JSON.stringify({ results: events.map((e) => ({ eventId: e[1], status: "rejected", code: "items_required",
+					message: "no items" })) }) });
 			const id = client.track("SALE");
 			await client.flush();
 			console.log(said.at(-1).eventId == id, said.at(-1).code);
@@ -190,10 +203,12 @@ func TestTheEndpointIsTheEdges(t *testing.T) {
 		(async () => {
 			for (const end of ["", "/", "/v1/events", "/v1/events/"]) await at("https://edge.test/t" + end);
 			console.log([...new Set(urls)].join(), urls.length);
-			for (const endpoint of ["collect.your-shop.com", "/t", "ftp://edge.test", "https://"]) try { make({ endpoint }) } catch (e) { console.log(e.name, e.message) }
+			for (const endpoint of ["collect.your-shop.com", "/t", "ftp://edge.test",
+				"https://"]) try { make({ endpoint }) } catch (e) { console.log(e.name, e.message) }
 		})()`)
 	const wrong = "TypeError tributary: endpoint is an http or https URL, not "
-	want := "https://edge.test/t/v1/events 4\n" + wrong + "collect.your-shop.com\n" + wrong + "/t\n" + wrong + "ftp://edge.test\n" + wrong + "https://"
+	want := "https://edge.test/t/v1/events 4\n" + wrong + "collect.your-shop.com\n" + wrong + "/t\n" + wrong +
+		"ftp://edge.test\n" + wrong + "https://"
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}
@@ -241,13 +256,15 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	got := node(t, packages(t), "-e", recorder+`
 		const http = require("node:http");
-		const listen = (answer) => new Promise((done) => { const s = http.createServer(answer).listen(0, "127.0.0.1", () => done([s, "http://127.0.0.1:" + s.address().port])) });
+		const listen = (answer) => new Promise((done) => {
+			const s = http.createServer(answer).listen(0, "127.0.0.1", () => done([s, "http://127.0.0.1:" + s.address().port])) });
 		const told = () => said.splice(0).map((e) => e.code + ": " + e.message).join("|");
 		(async () => {
 			const [gone, nowhere] = await listen();
 			await new Promise((done) => gone.close(done));
 			let healthy = false;
-			const client = make({ endpoint: nowhere, transport: undefined }), flaky = make({ transport: (...a) => { if (healthy) return transport(...a); throw new Error("down") } });
+			const client = make({ endpoint: nowhere, transport: undefined }),
+				flaky = make({ transport: (...a) => { if (healthy) return transport(...a); throw new Error("down") } });
 			client.track("ONE");
 			await client.flush(), await client.flush();
 			console.log(told().replace(nowhere.slice(7), "HOST"));
@@ -271,8 +288,10 @@ func TestAnEdgeThatCannotBeReachedIsTold(t *testing.T) {
 			console.log(told().replace(there, "THERE"));
 		})().finally(() => process.exit())`)
 	const lead = "no_answer: no answer, the events are sent again: "
-	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead + "none within 20 ms\nno_answer: 503: the events are sent again\n" +
-		"no_answer: 405 after a redirect to THERE/v1/events is no answer of the edge: something else is at its address. The events are kept and sent again."
+	want := lead + "connect ECONNREFUSED HOST\n" + lead + "down|" + lead + "down\nno_answer,unauthorized,no_answer\n" + lead +
+		"none within 20 ms\nno_answer: 503: the events are sent again\n" +
+		"no_answer: 405 after a redirect to THERE/v1/events is no answer of the edge: something else is at its address. The events are kept " +
+		"and sent again."
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}
@@ -299,10 +318,12 @@ func TestATimeInSecondsIsRefusedWhereItIsTracked(t *testing.T) {
 	devtest.NeedsIntegration(t)
 	got := node(t, packages(t), "-e", recorder+`
 		const client = make(), take = (timestamp) => client.track("ONE", {}, null, { timestamp }) !== undefined;
-		console.log([1764000000, 99999999999, new Date(1764000000), null, 0, -1].map(take).join(), [100000000000, 1764000000000, new Date("2026-11-24"), undefined].map(take).join());
+		console.log([1764000000, 99999999999, new Date(1764000000), null, 0, -1].map(take).join(), [100000000000, 1764000000000,
+			new Date("2026-11-24"), undefined].map(take).join());
 		console.log(codes().split(",").length, said[0].code, said[0].message);
 		client.close()`)
-	want := "false,false,false,false,false,false true,true,true,true\n6 invalid_event not taken: ONE: TypeError: timestamp is not in milliseconds: 1764000000"
+	want := "false,false,false,false,false,false true,true,true,true\n6 invalid_event not taken: ONE: TypeError: timestamp is not in " +
+		"milliseconds: 1764000000"
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}
@@ -314,8 +335,10 @@ func TestWhatIsNoObjectIsLeftOut(t *testing.T) {
 	got := node(t, packages(t), "-e", recorder+`
 		let of = {};
 		const client = make({ context: () => of });
-		client.identify({ email: "a@b.example" }), client.identify("c-42", { email: "x" }), client.identify(["c"]), client.identify(7), client.identify(null), client.identify();
-		client.track("ONE"), client.track("TWO", {}, "c-42"), client.track("THREE", {}, null, { context: "text" }), client.track("FOUR", {}, {}, { context: { url: "u", page: "text" } });
+		client.identify({ email: "a@b.example" }), client.identify("c-42", { email: "x" }), client.identify(["c"]), client.identify(7),
+			client.identify(null), client.identify();
+		client.track("ONE"), client.track("TWO", {}, "c-42"), client.track("THREE", {}, null, { context: "text" }),
+			client.track("FOUR", {}, {}, { context: { url: "u", page: "text" } });
 		of = "text", client.track("FIVE");
 		client.close().then(() => {
 			console.log(sent.flat().map((e) => e[5] + Object.keys(e[6])).join(" "));
@@ -324,7 +347,8 @@ func TestWhatIsNoObjectIsLeftOut(t *testing.T) {
 	const who, seen = `{"email":"a@b.example"}`, "stream,seq,library"
 	const identity, context = "invalid_argument identity is no object: left out", "invalid_argument context is no object: left out"
 	want := who + seen + " " + who + seen + " " + who + seen + " " + who + seen + ",url " + who + seen + "\n" +
-		identity + "|" + identity + "|" + identity + "|" + identity + "|" + context + "|invalid_argument context.page is no object: left out|" + context
+		identity + "|" + identity + "|" + identity + "|" + identity + "|" + context +
+		"|invalid_argument context.page is no object: left out|" + context
 	if got != want {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
 	}

@@ -14,7 +14,8 @@ func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/?utm_source=x")
 	ready(t, page)
 	page.MustEval(`() => { tributary.track("NOTE"); return tributary.flush() }`)
-	if n, cookie := page.MustEval(`() => localStorage.length + sessionStorage.length`).Int(), page.MustEval(`() => document.cookie`).Str(); n != 0 || cookie != "" || e.seen().requests != 0 {
+	n, cookie := page.MustEval(`() => localStorage.length + sessionStorage.length`).Int(), page.MustEval(`() => document.cookie`).Str()
+	if n != 0 || cookie != "" || e.seen().requests != 0 {
 		t.Errorf("before consent: %d stored, cookie %q, %d requests", n, cookie, e.seen().requests)
 	}
 	page.MustEval(`() => tributary.consent("granted")`)
@@ -28,7 +29,8 @@ func consentRequired(t *testing.T, e *edge, b *rod.Browser) {
 
 // An answer that is none is said, and forgotten: also one that came before the second file, or that an earlier page kept.
 func consentOdd(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.consent("yes");tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.consent("yes");tributary.init({companyId:"loja",linger:0,pageViews:false});tributary.track("ONE")`)})
 	page := open(t, b, s.URL+"/")
 	e.wait(t, "the event", func(s seen) bool { return s.named("ONE") != nil })
 	said := page.MustEval(`() => errors.join("|") + (localStorage.trb_consent || "")`).Str()

@@ -111,7 +111,8 @@ func badAnswers(t *testing.T, e *edge, b *rod.Browser) {
 			},
 			() => new Promise((_, fail) => setTimeout(() => fail(new TypeError("late")), 200)),
 		];
-		window.fetch = (url, options) => /events$/.test(url) && answers.length ? Promise.resolve(answers.shift()(url, options)) : real(url, options);
+		window.fetch = (url, options) => /events$/.test(url) && answers.length ?
+			Promise.resolve(answers.shift()(url, options)) : real(url, options);
 		tributary.init({companyId:"loja",linger:20,pageViews:false,worker:false});
 		for (const name of ["ONE", "TWO", "THREE"]) tributary.track(name)`)})
 	page := open(t, b, s.URL+"/")
@@ -123,7 +124,8 @@ func badAnswers(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func noBeacons(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": `<script>delete Navigator.prototype.sendBeacon</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`), "/away": "away"})
+	s := shop(t, map[string]string{"/": `<script>delete Navigator.prototype.sendBeacon</script>` +
+		e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false})`), "/away": "away"})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
 	page.MustEval(`() => { for (const name of ["ONE", "TWO", "THREE"]) tributary.track(name); location.href = "/away" }`)
@@ -148,10 +150,12 @@ func quotaFull(t *testing.T, e *edge, b *rod.Browser) {
 // which the next page tells.
 func givenUp(t *testing.T, e *edge, b *rod.Browser) {
 	e.answer(http.StatusServiceUnavailable)
-	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:1e8,pageViews:false,worker:false,before_send:(e) => e.event != "HIDDEN" && e})`),
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:1e8,pageViews:false,worker:false,` +
+		`before_send:(e) => e.event != "HIDDEN" && e})`),
 		"/refused": e.stubbed(`tributary.init({companyId:"loja",linger:20,pageViews:false,worker:false});
 		const real = fetch;
-		window.fetch = (url, options) => /events$/.test(url) ? Promise.resolve(new Response('{"error":{"code":"invalid_json"}}', {status: 400})) : real(url, options);
+		window.fetch = (url, options) => /events$/.test(url) ?
+			Promise.resolve(new Response('{"error":{"code":"invalid_json"}}', {status: 400})) : real(url, options);
 		tributary.track("BAD"); tributary.track("WORSE")`),
 		"/after": e.stubbed(`tributary.init({companyId:"loja",linger:3600000,pageViews:false,worker:false});tributary.track("AFTER")`)})
 	page := open(t, b, s.URL+"/")

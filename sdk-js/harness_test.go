@@ -323,7 +323,8 @@ func (e *edge) seen() seen {
 	defer e.mu.Unlock()
 	so := e.so
 	so.paths = maps.Clone(so.paths)
-	so.types, so.events, so.refused, so.origins = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused), slices.Clone(so.origins)
+	so.types, so.events, so.refused, so.origins = slices.Clone(so.types), slices.Clone(so.events), slices.Clone(so.refused),
+		slices.Clone(so.origins)
 	return so
 }
 

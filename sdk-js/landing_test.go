@@ -57,13 +57,15 @@ func (e *edge) viewsAre(t *testing.T, page *rod.Page, want ...string) (views []g
 }
 
 func leftByRouter(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": moving("/p/1") + e.tag(`data-company="loja" data-linger="0"`), "/p/1": e.tag(`data-company="loja" data-linger="0"`),
+	s := shop(t, map[string]string{"/": moving("/p/1") + e.tag(`data-company="loja" data-linger="0"`),
+		"/p/1":  e.tag(`data-company="loja" data-linger="0"`),
 		"/from": `<meta name="referrer" content="unsafe-url"><body><a href="/` + by + `">shop</a>`})
 	page := open(t, b, s.URL+"/from")
 	page.MustElement("a").MustClick()
 	views := e.viewsAre(t, page, "/"+by, "/p/1")
 	landing := views[0]
-	if landing.Context.Page.Referrer != s.URL+"/from" || landing.Context.Page.Title != "" || landing.VisitorID == "" || landing.VisitorID != views[1].VisitorID || landing.SessionID != views[1].SessionID {
+	if landing.Context.Page.Referrer != s.URL+"/from" || landing.Context.Page.Title != "" || landing.VisitorID == "" ||
+		landing.VisitorID != views[1].VisitorID || landing.SessionID != views[1].SessionID {
 		t.Errorf("landing %s, next %s", landing.text, views[1].text)
 	}
 	if title := views[1].Context.Page.Title; title != "Loja /" {
@@ -80,7 +82,8 @@ func leftByRouter(t *testing.T, e *edge, b *rod.Browser) {
 
 func leftByLink(t *testing.T, e *edge, b *rod.Browser) {
 	tag := e.tag(`data-company="loja" data-linger="0"`)
-	s := shop(t, map[string]string{"/": `<body><a href="/two">on</a>`, "/two": tag, "/three": tag + `<body><a href="/two">on</a>`, "/other": tag, "/tab": `<body><a href="/two" target="_blank">on</a>`})
+	s := shop(t, map[string]string{"/": `<body><a href="/two">on</a>`, "/two": tag, "/three": tag + `<body><a href="/two">on</a>`,
+		"/other": tag, "/tab": `<body><a href="/two" target="_blank">on</a>`})
 	page := open(t, b, s.URL+"/"+by)
 	page.MustElement("a").MustClick()
 	views := e.viewsAre(t, page, "/"+by, "/two")
@@ -106,7 +109,8 @@ func leftByLink(t *testing.T, e *edge, b *rod.Browser) {
 	around := shop(t, map[string]string{"/": `<meta name="referrer" content="unsafe-url"><body><a href="` + s.URL + `/other">shop</a>`})
 	other := open(t, b.MustIncognito(), strings.Replace(around.URL, "127.0.0.1", "localhost", 1)+"/?utm_source=theirs")
 	other.MustElement("a").MustClick()
-	if last := e.viewsAre(t, other, "/"+by, "/two", "/three", "/three?trb_click=other.1", "/two", "/other")[5]; last.Context.Campaign.Source != "" {
+	if last := e.viewsAre(t, other, "/"+by, "/two", "/three", "/three?trb_click=other.1", "/two",
+		"/other")[5]; last.Context.Campaign.Source != "" {
 		t.Errorf("another site's campaign is taken: %s", last.text)
 	}
 	// A tab that a page opens has not had it.
@@ -177,7 +181,8 @@ func landingStoredLate(t *testing.T, e *edge, b *rod.Browser) {
 
 // The address of the first view is known whatever the hook makes of it.
 func landingWithHook(t *testing.T, e *edge, b *rod.Browser) {
-	init := `tributary.init({companyId: "loja", linger: 0, before_send(event) { (window.urls ||= []).push(event.context.url); event.context.url = event.context.url.split("?")[0]; return event }})`
+	init := `tributary.init({companyId: "loja", linger: 0, before_send(event) { (window.urls ||= []).push(event.context.url); ` +
+		`event.context.url = event.context.url.split("?")[0]; return event }})`
 	s := shop(t, map[string]string{
 		"/":    stub() + "<script>" + init + "</script>" + e.tag(`onload="history.pushState({}, '', '/p/1')"`),
 		"/app": stub() + moving("/p/2") + "<script>" + init + "</script>" + e.tag(""),

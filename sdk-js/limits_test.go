@@ -71,7 +71,8 @@ func storedAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 		return `<script>
 			function go() {
 				tributary.track("` + name + `");
-				Promise.resolve().then(() => { window.there = Object.keys(localStorage).filter((key) => key.startsWith("trb:") && localStorage[key].includes("` + name + `")).length });
+				Promise.resolve().then(() => { window.there = Object.keys(localStorage)
+					.filter((key) => key.startsWith("trb:") && localStorage[key].includes("` + name + `")).length });
 			}
 		</script>` + e.tag(`data-company="loja" data-page-views="false" data-linger="3600000" onload="go()"`)
 	}
@@ -188,7 +189,8 @@ func wholeAtOnce(t *testing.T, e *edge, b *rod.Browser) {
 	page.MustEval(`(key, text) => { localStorage[key] = text; localStorage.trb_id = "0199f3a0-0000-7000-8000-00000000000a" }`, key, text)
 	page.MustNavigate(s.URL + "/next")
 	e.wait(t, "the event", func(s seen) bool { return s.named("EARLY") != nil })
-	if got := e.seen().named("EARLY"); !got.Frame || got.Consent != core.ConsentGranted || got.VisitorID != "0199f3a0-0000-7000-8000-00000000000a" {
+	if got := e.seen().named("EARLY"); !got.Frame || got.Consent != core.ConsentGranted ||
+		got.VisitorID != "0199f3a0-0000-7000-8000-00000000000a" {
 		t.Errorf("frame %t, consent %q, visitor %q: %s", got.Frame, got.Consent, got.VisitorID, got.text)
 	}
 }

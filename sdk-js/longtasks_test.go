@@ -22,7 +22,8 @@ func TestLongTasksWithAndWithoutTheSDK(t *testing.T) {
 	b := devtest.Browser(t)
 	// What a shop does itself, a long task of layout.
 	work := `<body><ul></ul><script>
-		for (let i = 0; i < 2000; i++) { const li = document.createElement("li"); li.textContent = "Product " + i; document.querySelector("ul").append(li) }
+		for (let i = 0; i < 2000; i++) { const li = document.createElement("li"); li.textContent = "Product " + i;
+			document.querySelector("ul").append(li) }
 		</script>`
 	s := shop(t, map[string]string{
 		"/bare": work,

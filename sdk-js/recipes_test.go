@@ -133,13 +133,16 @@ func tagManager(t *testing.T, e *edge, b *rod.Browser) {
 	page := open(t, b, s.URL+"/?utm_source=ana").MustWaitLoad()
 	page.MustEval(inject, first)
 	page.MustEval(`() => {
-		dataLayer.push({event: "purchase", ecommerce: {transaction_id: "T-1", value: 99.8, currency: "BRL", items: [{item_id: "tee-m", item_name: "Tee", price: 49.9, quantity: 2}]}});
+		dataLayer.push({event: "purchase",
+			ecommerce: {transaction_id: "T-1", value: 99.8, currency: "BRL",
+				items: [{item_id: "tee-m", item_name: "Tee", price: 49.9, quantity: 2}]}});
 		dataLayer.push({event: "gtm.load"});
 	}`)
 	page.MustEval(inject, sale) // also before the script is there
 	got := purchase(t, e, `{"items":[{"item_id":"tee-m","item_quantity":2,"item_name":"Tee","price":49.9}]}`, core.Identity{})
 	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
-	if view := e.seen().named(core.PageView); view.Context.Campaign.Source != "ana" || view.VisitorID == "" || view.VisitorID != got.VisitorID {
+	if view := e.seen().named(core.PageView); view.Context.Campaign.Source != "ana" || view.VisitorID == "" ||
+		view.VisitorID != got.VisitorID {
 		t.Errorf("the view %s", view.text)
 	}
 	ready(t, page) // the second file comes from where the first came
@@ -147,28 +150,34 @@ func tagManager(t *testing.T, e *edge, b *rod.Browser) {
 
 func nuvemshop(t *testing.T, e *edge, b *rod.Browser) {
 	// https://tiendanube.github.io/api-documentation/resources/script
-	const ls = `<script>var LS = {store: {id: 7, url: "loja"}, cart: {subtotal: 9980, items: [{id: 331122, name: "Tee", unit_price: 4990, quantity: 2}]}, customer: 42, currency: "BRL", lang: "pt_BR"};`
+	const ls = `<script>var LS = {store: {id: 7, url: "loja"}, cart: {subtotal: 9980, items: [{id: 331122, name: "Tee", unit_price: 4990, ` +
+		`quantity: 2}]}, customer: 42, currency: "BRL", lang: "pt_BR"};`
 	s := shop(t, map[string]string{
 		"/checkout": e.stubbed(`tributary.init({companyId:"loja",linger:0})`) + ls + `</script>` + recipe(t, "Nuvemshop", "html", 0),
-		"/success":  e.stubbed(`tributary.init({companyId:"loja",linger:0})`) + ls + `LS.order = {id: 99, number: 12, total: 9980}</script>` + recipe(t, "Nuvemshop", "html", 0),
+		"/success": e.stubbed(`tributary.init({companyId:"loja",linger:0})`) + ls + `LS.order = {id: 99, number: 12, total: 9980}</script>` +
+			recipe(t, "Nuvemshop", "html", 0),
 	})
 	page := open(t, b, s.URL+"/checkout")
 	e.wait(t, "the checkout's view", func(s seen) bool { return s.named(core.PageView) != nil })
 	page.MustNavigate(s.URL + "/success")
-	if sale := purchase(t, e, `{"items":[{"item_id":"331122","item_quantity":2}]}`, core.Identity{CustomerID: "42"}); sale.Context.Page.Path != "/success" {
+	if sale := purchase(t, e, `{"items":[{"item_id":"331122","item_quantity":2}]}`,
+		core.Identity{CustomerID: "42"}); sale.Context.Page.Path != "/success" {
 		t.Errorf("the sale is of %s", sale.Context.Page.Path)
 	}
 }
 
 // placed is VTEX's event of an order; the layer's has an event, the message an eventName.
-const placed = `orderGroup: "v1", transactionId: "v1", transactionProducts: [{id: "17", sku: "553", name: "Tee", price: 49.9, quantity: 2}], visitorContactInfo: ["42", "ana@example.com", "Ana"]`
+const placed = `orderGroup: "v1", transactionId: "v1", transactionProducts: [{id: "17", sku: "553", name: "Tee", price: 49.9, quantity: ` +
+	`2}], visitorContactInfo: ["42", "ana@example.com", "Ana"]`
 
 func vtexLayer(t *testing.T, e *edge, b *rod.Browser) {
 	f := func(before, after string) string {
-		return `<script>` + before + `</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`) + recipe(t, "VTEX", "html", 0) + `<script>` + after + `</script>`
+		return `<script>` + before + `</script>` + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`) +
+			recipe(t, "VTEX", "html", 0) + `<script>` + after + `</script>`
 	}
 	s := shop(t, map[string]string{
-		"/later":   f(`window.dataLayer = [{event: "pageView"}]`, `window.pushed = dataLayer.push({event: "other"}, {event: "orderPlaced", `+placed+`})`),
+		"/later": f(`window.dataLayer = [{event: "pageView"}]`,
+			`window.pushed = dataLayer.push({event: "other"}, {event: "orderPlaced", `+placed+`})`),
 		"/already": f(`window.dataLayer = [null, {event: "orderPlaced", `+placed+`}]`, ``),
 	})
 	want := `{"items":[{"item_id":"553","item_quantity":2}]}`
@@ -182,7 +191,8 @@ func vtexLayer(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func vtexMessage(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`) + `<script>` + recipe(t, "VTEX", "js", 0) + `
+	s := shop(t, map[string]string{"/": e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false})`) + `<script>` +
+		recipe(t, "VTEX", "js", 0) + `
 		postMessage("noise", "*"); postMessage(null, "*"); postMessage({eventName: "vtex:pageView"}, "*");
 		postMessage({eventName: "vtex:orderPlaced", ` + placed + `}, "*")</script>`})
 	page := b.MustPage("").Timeout(life)
@@ -251,7 +261,8 @@ const shopifyAPI = `
 		localStorage: {getItem: ask("getItem"), setItem: ask("setItem"), removeItem: ask("removeItem"), key: ask("key"), length: ask("length")},
 	};
 	const context = {
-		document: {location: {href: "https://www.your-shop.com/checkouts/1/thank_you"}, referrer: "https://www.your-shop.com/cart", title: "Obrigado"},
+		document: {location: {href: "https://www.your-shop.com/checkouts/1/thank_you"}, referrer: "https://www.your-shop.com/cart",
+			title: "Obrigado"},
 		navigator: {userAgent: "Mozilla/5.0 (X11; Linux x86_64) Chrome/150.0"}, window: {},
 	};
 	const init = {context, data: {}};
@@ -270,8 +281,10 @@ const shopifyAPI = `
 // soldByPixel checks the sale of a pixel: it names what was bought and by whom, and no more.
 func soldByPixel(t *testing.T, e *edge) {
 	t.Helper()
-	sale := purchase(t, e, `{"items":[{"item_id":"45737128657113","item_quantity":2}]}`, core.Identity{Email: "ana@example.com", Phone: "+5511912345678", CartToken: "c1-7f0e5b9a44d2e18f"})
-	if sale.VisitorID != "0199f3a0-0000-7000-8000-00000000000a" || sale.Context.Page.Path != "/checkouts/1/thank_you" || sale.Context.Page.Referrer != "https://www.your-shop.com/cart" ||
+	sale := purchase(t, e, `{"items":[{"item_id":"45737128657113","item_quantity":2}]}`,
+		core.Identity{Email: "ana@example.com", Phone: "+5511912345678", CartToken: "c1-7f0e5b9a44d2e18f"})
+	if sale.VisitorID != "0199f3a0-0000-7000-8000-00000000000a" || sale.Context.Page.Path != "/checkouts/1/thank_you" ||
+		sale.Context.Page.Referrer != "https://www.your-shop.com/cart" ||
 		!strings.HasPrefix(sale.Context.UserAgent, "Mozilla/5.0") || strings.Contains(sale.text, "Flores") {
 		t.Errorf("the sale %s", sale.text)
 	}
@@ -287,7 +300,8 @@ func soldByPixel(t *testing.T, e *edge) {
 // A custom pixel is a script in a frame in a sandbox.
 func shopifyCustom(t *testing.T, e *edge, b *rod.Browser) {
 	pixel := e.of(recipe(t, "Shopify", "js", 0))
-	frame := `<script>` + strings.Replace(shopifyAPI, "PORT({call, id, args})", `parent.postMessage({call, id, args}, "*")`, 1) + `addEventListener("message", hear);</script>
+	frame := `<script>` + strings.Replace(shopifyAPI, "PORT({call, id, args})", `parent.postMessage({call, id, args}, "*")`, 1) +
+		`addEventListener("message", hear);</script>
 		<script>` + pixel + `</script><script>publish()</script>`
 	s := shop(t, map[string]string{"/": `<body>` + shopifyHost + `<script>sandbox(` + quoted(frame) + `)</script>`})
 	page := open(t, b, s.URL+"/")
@@ -311,16 +325,20 @@ func shopifyApp(t *testing.T, e *edge, b *rod.Browser) {
 			t.Fatal(err)
 		}
 	}
-	r := api.Build(api.BuildOptions{EntryPoints: []string{filepath.Join(dir, "pixel.js")}, Bundle: true, Format: api.FormatIIFE, Target: api.ES2020})
+	r := api.Build(api.BuildOptions{EntryPoints: []string{filepath.Join(dir, "pixel.js")}, Bundle: true,
+		Format: api.FormatIIFE, Target: api.ES2020})
 	if len(r.Errors) > 0 {
 		t.Fatal(r.Errors[0].Text)
 	}
 	worker := strings.Replace(shopifyAPI, "PORT({call, id, args})", "self.postMessage({call, id, args})", 1) + `
 		self.onmessage = hear;
-		const kept = ["self", "console", "setTimeout", "setInterval", "clearTimeout", "clearInterval", "fetch", "postMessage", "onmessage", "globalThis"];
+		const kept = ["self", "console", "setTimeout", "setInterval", "clearTimeout", "clearInterval", "fetch", "postMessage", "onmessage",
+			"globalThis"];
+		const language = new RegExp("^(Object|Function|Array|String|Number|Boolean|Symbol|BigInt|Math|JSON|Promise|Map|Set|WeakMap|WeakSet|" +
+			"RegExp|Date|Proxy|Reflect|Uint8Array|Infinity|NaN|undefined|parseInt|parseFloat|isNaN|\\w*Error|constructor)$");
 		for (let of = self; of && of !== Object.prototype; of = Object.getPrototypeOf(of))
 			for (const name of Object.getOwnPropertyNames(of))
-				if (!kept.includes(name) && !/^(Object|Function|Array|String|Number|Boolean|Symbol|BigInt|Math|JSON|Promise|Map|Set|WeakMap|WeakSet|RegExp|Date|Proxy|Reflect|Uint8Array|Infinity|NaN|undefined|parseInt|parseFloat|isNaN|\w*Error|constructor)$/.test(name))
+				if (!kept.includes(name) && !language.test(name))
 					try { delete of[name] } catch {}
 		if (self.crypto || self.localStorage || self.indexedDB || self.navigator || self.URL) throw new Error("it is no strict sandbox");
 		self.shopify = {extend: (_, f) => f({analytics, browser, init, settings: {}})};
@@ -358,7 +376,8 @@ func TestTheShopsOfFrameworksFollowTheirRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := strings.NewReplacer(`"YOUR_COMPANY_ID"`, "import.meta.env.VITE_COMPANY", `"https://collect.your-shop.com"`, "import.meta.env.VITE_EDGE").Replace(recipe(t, heading, language, 0))
+		want := strings.NewReplacer(`"YOUR_COMPANY_ID"`, "import.meta.env.VITE_COMPANY", `"https://collect.your-shop.com"`,
+			"import.meta.env.VITE_EDGE").Replace(recipe(t, heading, language, 0))
 		if string(text) != want {
 			t.Errorf("%s is\n%s\nwant\n%s", file, text, want)
 		}
@@ -388,8 +407,10 @@ func TestTheBackendsRecipes(t *testing.T) {
 	e.needs("trb_live_x")
 	block := blockOf(t, "../docs/sdk.md", "## A Go backend", "go", 0)
 	block, imports := strings.Replace(block, `import "github.com/tributary-io/tributary/sdk"`, "", 1), strings.Count(block, "import ")
-	program := "package main\n\nimport (\n\t\"context\"\n\t\"log\"\n\t\"os\"\n\n\t\"github.com/tributary-io/tributary/sdk\"\n)\n\nfunc main() {\n\tctx := context.Background()\n" +
-		strings.Replace(e.of(block), "/var/lib/shop/tributary", filepath.Join(dir, "queue"), 1) + "\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n"
+	program := "package main\n\nimport (\n\t\"context\"\n\t\"log\"\n\t\"os\"\n\n\t\"github.com/tributary-io/tributary/sdk\"\n)\n\nfunc " +
+		"main() {\n\tctx := context.Background()\n" +
+		strings.Replace(e.of(block), "/var/lib/shop/tributary", filepath.Join(dir, "queue"), 1) +
+		"\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n"
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
@@ -397,7 +418,8 @@ func TestTheBackendsRecipes(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "run", file).CombinedOutput(); err != nil || imports != 1 {
 		t.Fatalf("%v, %d imports: %s\n%s", err, imports, out, program)
 	}
-	if sale := purchase(t, e, `{"items":[{"item_id":"tee-m","item_quantity":2}]}`, core.Identity{Email: "ana@example.com", CartToken: "9f3b…"}); sale.Context.Library.Name != "sdk-go" {
+	if sale := purchase(t, e, `{"items":[{"item_id":"tee-m","item_quantity":2}]}`,
+		core.Identity{Email: "ana@example.com", CartToken: "9f3b…"}); sale.Context.Library.Name != "sdk-go" {
 		t.Errorf("Go's sale %s", sale.text)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func packages(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", filepath.Join(dir, "dist"), "-npm", filepath.Join(dir, "node_modules", "@tributary-io")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "./build", "-root", "..", "-quick", "-out", filepath.Join(dir, "dist"), "-npm",
+		filepath.Join(dir, "node_modules", "@tributary-io")).CombinedOutput(); err != nil {
 		t.Fatalf("build the SDK: %v\n%s", err, out)
 	}
 	return dir
@@ -44,7 +45,8 @@ func TestTheServersClientInNode(t *testing.T) {
 	const use = `
 		const client = new Client({ companyId: "loja", endpoint: ENDPOINT + "/t", core: CORE });
 		client.identify({ email: "ana@example.com" });
-		client.track("purchase", { items: [{ item_id: "tee", quantity: 2 }] }, { cart_token: "c-1" }, { context: { visitorId: "v-1", url: "https://loja.example.com/" } });
+		client.track("purchase", { items: [{ item_id: "tee", quantity: 2 }] }, { cart_token: "c-1" },
+			{ context: { visitorId: "v-1", url: "https://loja.example.com/" } });
 		client.track(NAME);
 		client.close().then((done) => console.log(done, client.track("LATE")));`
 	f := func(name, imports, core string, canonical bool, arguments ...string) {
@@ -61,7 +63,8 @@ func TestTheServersClientInNode(t *testing.T) {
 			t.Errorf("%s: raw %t, %+v", name, note.raw, note.Event)
 		}
 	}
-	f("ESM", `import { Client } from "@tributary-io/sdk/server"; import { load } from "@tributary-io/core-wasm";`, "load()", true, "--input-type=module")
+	f("ESM", `import { Client } from "@tributary-io/sdk/server"; import { load } from "@tributary-io/core-wasm";`, "load()", true,
+		"--input-type=module")
 	f("CJS", `const { Client } = require("@tributary-io/sdk/server"); const { load } = require("@tributary-io/core-wasm");`, "load()", true)
 	f("WITHOUT_CORE", `const { Client } = require("@tributary-io/sdk/server");`, "undefined", false)
 	f("NO_GLOBALS", `
@@ -71,7 +74,8 @@ func TestTheServersClientInNode(t *testing.T) {
 		Object.assign(globalThis, { setTimeout: kept.setTimeout, clearTimeout: kept.clearTimeout, fetch: kept.fetch });
 		Object.defineProperty(globalThis, "crypto", { value: kept.crypto, configurable: true });`, "undefined", false)
 	sale := e.seen().named(core.CheckoutCompleted)
-	if sale == nil || sale.VisitorID != "v-1" || sale.Identity.CartToken != "c-1" || sale.Payload != `{"items":[{"item_id":"tee","item_quantity":2}]}` {
+	if sale == nil || sale.VisitorID != "v-1" || sale.Identity.CartToken != "c-1" ||
+		sale.Payload != `{"items":[{"item_id":"tee","item_quantity":2}]}` {
 		t.Errorf("sale %+v", sale)
 	}
 
@@ -138,7 +142,8 @@ func TestWhatTheServersClientGivesUpIsTold(t *testing.T) {
 		const client = new Client({
 			companyId: "loja", endpoint: "http://edge.test", maxEvents: 3, linger: 1e9, onError: (e) => said.push(e.code),
 			before_send: (e) => e.event != "HIDDEN" && e,
-			storage: { get: (k) => stored.get(k), set: (k, v) => void stored.set(k, v), remove: (k) => void stored.delete(k), keys: () => [...stored.keys()] },
+			storage: { get: (k) => stored.get(k),
+				set: (k, v) => void stored.set(k, v), remove: (k) => void stored.delete(k), keys: () => [...stored.keys()] },
 			transport: async (url, body) => {
 				const b = JSON.parse(body), answer = answers.shift();
 				sent.push([b.dropped || null, b.events.map((e) => e[6].seq)]);
@@ -163,7 +168,8 @@ func TestWhatTheServersClientGivesUpIsTold(t *testing.T) {
 		})()`)
 	want := strings.Join([]string{
 		"false 1", "false 0 full,no_answer,unauthorized,invalid_json",
-		`[[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[null,[6]],[null,[6]],[{"refused":1},[7]]]`,
+		`[[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[{"expired":1,"queue_full":2,"unreadable":1},[1,2,3]],[null,[6]],[null,[6]],` +
+			`[{"refused":1},[7]]]`,
 	}, "\n")
 	if !sameDropped(got, want) {
 		t.Errorf("prints\n%s\nwant\n%s", got, want)
@@ -190,7 +196,8 @@ func TestARotatedKeyLosesNothing(t *testing.T) {
 		const { Client } = require("@tributary-io/sdk/server");
 		const said = [];
 		let key = "old";
-		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", apiKey: () => key, maxEvents: 3, onError: (e) => said.push(e.code) });
+		const client = new Client({ companyId: "loja", endpoint: "`+e.URL+`/t", apiKey: () => key, maxEvents: 3,
+			onError: (e) => said.push(e.code) });
 		(async () => {
 			for (const name of ["ONE", "TWO", "THREE", "FOUR"]) client.track(name); // the fourth is not taken
 			const refused = await client.flush();
@@ -220,7 +227,8 @@ const turn = () => new Promise((done) => setImmediate(done));
 const later = async (life, n) => { for (let i = 0; i < n; i++) { await turn(); if (life.dead) await new Promise(() => {}); } };
 function host(life) {
   return {
-    companyId: "loja", endpoint: "http://edge.test", linger: 0, onError: (e) => { if (e.code != "no_answer") { console.error(e); process.exit(1) } },
+    companyId: "loja", endpoint: "http://edge.test", linger: 0,
+      onError: (e) => { if (e.code != "no_answer") { console.error(e); process.exit(1) } },
     storage: {
       get: async (key) => (await later(life, random() * 3), stored.get(key)),
       set: async (key, value) => { stored.set(key, value); await later(life, random() * 3) }, // a message that is sent arrives

@@ -57,7 +57,8 @@ func TestNoPageShowsTheTagWithoutTheStub(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tags, stubs := strings.Count(string(text), "<script async src"), strings.Count(string(text), "window.tributary = window.tributary || []"); tags > stubs {
+		if tags, stubs := strings.Count(string(text), "<script async src"), strings.Count(string(text),
+			"window.tributary = window.tributary || []"); tags > stubs {
 			t.Errorf("%s shows %d tags and %d stubs", page, tags, stubs)
 		}
 	}

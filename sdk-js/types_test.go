@@ -25,7 +25,9 @@ func tsc(t *testing.T, dir string, arguments ...string) (string, error) {
 			t.Fatalf("npm ci in .ci/typescript: %v\n%s", err, out)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "node", append([]string{filepath.Join(home, "node_modules", "typescript", "bin", "tsc"), "--strict", "--noEmit", "--pretty", "false"}, arguments...)...)
+	command := exec.CommandContext(t.Context(), "node",
+		append([]string{filepath.Join(home, "node_modules", "typescript", "bin", "tsc"), "--strict", "--noEmit", "--pretty", "false"},
+			arguments...)...)
 	command.Dir = dir
 	out, err := command.CombinedOutput()
 	return string(out), err
@@ -94,7 +96,9 @@ func TestTheSourceIsStrict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := tsc(t, ".", append([]string{"--target", "es2021", "--lib", "es2022,dom,dom.iterable", "--typeRoots", roots, "--types", "node", "--module", "esnext", "--moduleResolution", "bundler", "--noUnusedLocals"}, files...)...); err != nil {
+	if out, err := tsc(t, ".",
+		append([]string{"--target", "es2021", "--lib", "es2022,dom,dom.iterable", "--typeRoots", roots, "--types", "node", "--module", "esnext",
+			"--moduleResolution", "bundler", "--noUnusedLocals"}, files...)...); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

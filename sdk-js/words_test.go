@@ -61,12 +61,14 @@ func signalReason(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func textHook(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false,before_send: (e) => e.event == "GOOD" ? e : "no"})`)})
+	s := shop(t, map[string]string{"/": listen +
+		e.stubbed(`tributary.init({companyId:"loja",linger:0,pageViews:false,worker:false,before_send: (e) => e.event == "GOOD" ? e : "no"})`)})
 	page := open(t, b, s.URL+"/")
 	ready(t, page)
 	page.MustEval(`() => { tributary.track("BAD"); tributary.track("GOOD") }`)
 	e.wait(t, "the event", func(s seen) bool { return s.named("GOOD") != nil })
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "before_send must return the event") || strings.Contains(said, "|") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.Contains(said, "before_send must return the event") ||
+		strings.Contains(said, "|") {
 		t.Errorf("the console says %q", said)
 	}
 }
@@ -82,7 +84,8 @@ func refusedConnections(t *testing.T, e *edge, b *rod.Browser) {
 	page.MustEval(`() => { for (let i = 0; i < 5; i++) tributary.track("MORE") }`)
 	page.MustEval(`() => new Promise((done) => setTimeout(done, 3000))`) // longer than the first three attempts would wait
 	said, refused := page.MustEval(`() => errors.join("|")`).Str(), page.MustEval(`() => refused`).Int()
-	if said != "[tributary] nothing is sent: the page's Content-Security-Policy refuses it. Add "+e.URL+" to connect-src." || refused > before+1 {
+	if said != "[tributary] nothing is sent: the page's Content-Security-Policy refuses it. Add "+e.URL+" to connect-src." ||
+		refused > before+1 {
 		t.Errorf("the console says %q after %d refused attempts, then %d", said, before, refused)
 	}
 	if n := stored(page); n != 6 {
@@ -134,17 +137,20 @@ func answeredLater(t *testing.T, e *edge, b *rod.Browser) {
 }
 
 func neverAnswered(t *testing.T, e *edge, b *rod.Browser) {
-	s := shop(t, map[string]string{"/": listen + stub() + `<script>window.early = tributary.getVisitorId()</script>` + e.tag(`data-company="loja"`)})
+	s := shop(t, map[string]string{"/": listen + stub() + `<script>window.early = tributary.getVisitorId()</script>` +
+		e.tag(`data-company="loja"`)})
 	page := b.MustPage("").Timeout(life)
 	block(t, page, "*/tributary-more*")
 	page.MustNavigate(s.URL + "/")
 	until(t, page, `() => tributary.loaded`)
-	got := page.MustEval(`async () => JSON.stringify(await Promise.all([early, tributary.getVisitorId(), tributary.debug(), tributary.flush()]))`).Str()
+	got := page.MustEval(`async () => JSON.stringify(await Promise.all([early, tributary.getVisitorId(), tributary.debug(), ` +
+		`tributary.flush()]))`).Str()
 	if got != "[null,null,null,null]" { // as JSON has undefined
 		t.Errorf("answers %s", got)
 	}
 	until(t, page, `() => errors.length > 0`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") || !strings.Contains(said, "/tributary-more.") || strings.Contains(said, "|") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") ||
+		!strings.Contains(said, "/tributary-more.") || strings.Contains(said, "|") {
 		t.Errorf("the console says %q", said)
 	}
 }
@@ -204,7 +210,8 @@ func oddEndpoint(t *testing.T, e *edge, b *rod.Browser) {
 	e.wait(t, "the view", func(s seen) bool { return s.named(core.PageView) != nil })
 	page.MustNavigate(s.URL + "/bare")
 	until(t, page, `() => window.errors && errors.length > 0`)
-	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") || !strings.Contains(said, "collect.your-shop.com/sdk/v1/tributary-more") {
+	if said := page.MustEval(`() => errors.join("|")`).Str(); !strings.HasPrefix(said, "[tributary] ") ||
+		!strings.Contains(said, "collect.your-shop.com/sdk/v1/tributary-more") {
 		t.Errorf("the console says %q", said)
 	}
 }

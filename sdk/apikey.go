@@ -20,7 +20,8 @@ func (c *Config) checkKey(endpoint *url.URL) error {
 		return errors.New("sdk: Config.APIKey has a space, a line break or a character outside ASCII")
 	}
 	if !private(endpoint) {
-		return fmt.Errorf("sdk: Config.APIKey needs an https Endpoint: over http, everybody on the way to %q could read the key (only a loopback host may use http)", endpoint.Host)
+		return fmt.Errorf("sdk: Config.APIKey needs an https Endpoint: over http, everybody on the way to %q could read the key (only a "+
+			"loopback host may use http)", endpoint.Host)
 	}
 	return nil
 }

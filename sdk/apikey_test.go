@@ -93,7 +93,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func TestAPrintedConfigDoesNotShowTheKey(t *testing.T) {
 	cfg := Config{CompanyID: "loja", APIKey: testKey}
-	for _, text := range []string{fmt.Sprintf("%v", cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg), fmt.Sprintf("%+v", &cfg), cfg.LogValue().String()} {
+	for _, text := range []string{fmt.Sprintf("%v", cfg), fmt.Sprintf("%+v", cfg), fmt.Sprintf("%#v", cfg), fmt.Sprintf("%+v", &cfg),
+		cfg.LogValue().String()} {
 		if strings.Contains(text, testKey) || !strings.Contains(text, "loja") {
 			t.Error(text)
 		}

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 
 // trackForEver prints the id of each event that Track has taken, until it is killed.
 func trackForEver(dir, endpoint string) {
-	c, err := New(Config{CompanyID: "loja", Endpoint: endpoint, QueueDir: dir, FlushInterval: time.Millisecond, BatchEvents: 5, MaxWait: time.Millisecond})
+	c, err := New(Config{CompanyID: "loja", Endpoint: endpoint, QueueDir: dir, FlushInterval: time.Millisecond, BatchEvents: 5,
+		MaxWait: time.Millisecond})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

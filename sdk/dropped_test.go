@@ -124,7 +124,8 @@ func TestWhatIsGivenUpAndRefusedIsTold(t *testing.T) {
 	status := []int{503, 503, 200, 400, 200, 200}
 	edge := &counting{answer: func(n int, _ sentBatch, w http.ResponseWriter) bool {
 		if status[n-1] != 200 {
-			http.Error(w, map[int]string{503: `{"error":{"code":"unavailable"}}`, 400: `{"error":{"code":"invalid_json"}}`}[status[n-1]], status[n-1])
+			http.Error(w, map[int]string{503: `{"error":{"code":"unavailable"}}`, 400: `{"error":{"code":"invalid_json"}}`}[status[n-1]],
+				status[n-1])
 		}
 		return status[n-1] != 200
 	}}
@@ -145,7 +146,8 @@ func TestWhatIsGivenUpAndRefusedIsTold(t *testing.T) {
 	f(false)
 	f(false)
 	got := edge.told()
-	if len(got) != 6 || len(got[0])+len(got[1])+len(got[3])+len(got[5]) != 0 || got[2]["given_up"] != 1 || len(got[2]) != 1 || got[4]["refused"] != 1 || len(got[4]) != 1 {
+	if len(got) != 6 || len(got[0])+len(got[1])+len(got[3])+len(got[5]) != 0 || got[2]["given_up"] != 1 || len(got[2]) != 1 ||
+		got[4]["refused"] != 1 || len(got[4]) != 1 {
 		t.Errorf("told %v", got)
 	}
 }

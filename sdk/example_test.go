@@ -107,7 +107,9 @@ func ExampleClient_TrackEvent() {
 	edge := exampleEdge()
 	defer edge.Close()
 
-	client, err := sdk.New(sdk.Config{CompanyID: "loja", Endpoint: edge.URL, OnResult: func(r sdk.Result) { fmt.Println(r.EventID, r.Status) }})
+	client, err := sdk.New(sdk.Config{CompanyID: "loja", Endpoint: edge.URL, OnResult: func(r sdk.Result) {
+		fmt.Println(r.EventID, r.Status)
+	}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -241,7 +241,8 @@ func TestEachKindOfWarningsIsLoggedOnce(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		accept(r, recorder, ok)
 		warnings := `"warnings":[{"field":"identity.email","code":"invalid_value","message":"is no e-mail address"},` +
-			fmt.Sprintf(`{"field":"f%d","code":"c","message":"m"},{"field":"long","code":"c","message":%q}]`, answers, strings.Repeat("m", maxWarning))
+			fmt.Sprintf(`{"field":"f%d","code":"c","message":"m"},{"field":"long","code":"c","message":%q}]`, answers,
+				strings.Repeat("m", maxWarning))
 		answers++
 		_, _ = io.WriteString(w, strings.Replace(recorder.Body.String(), `"status"`, warnings+`,"status"`, 1))
 	})

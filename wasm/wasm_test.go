@@ -23,7 +23,8 @@ func module(t *testing.T) func(body string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "core.wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-gcflags=all=-l", "-ldflags", "-s -w", "-o", file, ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=") // as sdk-js/build does
+	// as sdk-js/build does
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the reactor: %v\n%s", err, out)
 	}
@@ -85,7 +86,8 @@ func TestNativeAndWASMGiveTheSameBytes(t *testing.T) {
 		raw, want, _ := strings.Cut(string(text), "\n----------\n")
 		envelopes = append(envelopes, raw)
 		same(raw)
-		if quoted := string(core.AppendString(nil, strings.TrimSpace(want))); strings.HasPrefix(want, "{") && !strings.Contains(wasm(raw), quoted) {
+		if quoted := string(core.AppendString(nil, strings.TrimSpace(want))); strings.HasPrefix(want, "{") &&
+			!strings.Contains(wasm(raw), quoted) {
 			t.Errorf("%s: %s", file, wasm(raw))
 		}
 	}

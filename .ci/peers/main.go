@@ -49,7 +49,8 @@ var libraries = []struct {
 }
 
 func openSDK(endpoint, dir string) (sender, error) {
-	c, err := sdk.New(sdk.Config{CompanyID: "co_bench", Endpoint: endpoint, QueueDir: dir, WaitWhenFull: false, Logger: slog.New(slog.DiscardHandler)})
+	c, err := sdk.New(sdk.Config{CompanyID: "co_bench", Endpoint: endpoint, QueueDir: dir, WaitWhenFull: false,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return sender{}, err
 	}

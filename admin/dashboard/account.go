@@ -66,7 +66,8 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, v pageReque
 	}
 	zone := zoneOf(v.current.Timezone)
 	for _, o := range open {
-		row := sessionRow{Family: o.Family, Browser: o.Browser, Started: v.lang.Time(o.Started.In(zone)), Seen: v.lang.Time(o.LastSeen.In(zone)), This: o.Family == v.access.family}
+		row := sessionRow{Family: o.Family, Browser: o.Browser, Started: v.lang.Time(o.Started.In(zone)), Seen: v.lang.Time(o.LastSeen.In(zone)),
+			This: o.Family == v.access.family}
 		if row.Browser == "" {
 			row.Browser = v.lang.T("account.unknown_browser")
 		}

@@ -23,7 +23,8 @@ func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
 	ana := s.Influencer(s.live, "Carla Souza")
 	now := time.Now()
 	for _, id := range []string{"old-1", "old-2"} {
-		s.Put(reporttest.Order{CompanyID: s.live, ID: id, CreatedAt: now.AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000})
+		s.Put(reporttest.Order{CompanyID: s.live, ID: id, CreatedAt: now.AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: ana,
+			Evidence: "coupon", CommissionMinor: 1000})
 	}
 	s.Ask(s.live, ana, "BRL", now.AddDate(0, 0, -50).Format(time.DateOnly), 0)
 	s.Close(s.live)
@@ -44,10 +45,12 @@ func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
 	loaded := page.MustWaitNavigation()
 	page.MustElement("button[value=accept]").MustClick()
 	loaded()
-	if got := page.MustElement("main").MustText(); !contains(got, "Decided. The order leaves here within moments.") || page.MustHas("button[value=accept]") {
+	if got := page.MustElement("main").MustText(); !contains(got, "Decided. The order leaves here within moments.") ||
+		page.MustHas("button[value=accept]") {
 		t.Errorf("a decided order reads %q", got)
 	}
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 10000, InfluencerID: ana, Evidence: "link", CommissionMinor: 1000, Explanation: explainedWith(trusted, trusted, nobodyWins)})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 10000, InfluencerID: ana, Evidence: "link", CommissionMinor: 1000,
+		Explanation: explainedWith(trusted, trusted, nobodyWins)})
 	wait(page, "main", "Nothing waits for you")
 
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "new", TotalMinor: 10000})
@@ -63,7 +66,8 @@ func TestAPageThatAsksForItselfTakesNothingAway(t *testing.T) {
 	s := newSite(t)
 	putOdd(s)
 	carla, dora := s.Influencer(s.live, "Carla Souza"), s.Influencer(s.live, "Dora Reis")
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "old-1", CreatedAt: time.Now().AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: carla, Evidence: "coupon", CommissionMinor: 1000})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "old-1", CreatedAt: time.Now().AddDate(0, 0, -60), TotalMinor: 10000, InfluencerID: carla,
+		Evidence: "coupon", CommissionMinor: 1000})
 	s.Ask(s.live, carla, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
 	s.Close(s.live)
 	s.Ask(s.live, dora, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
@@ -132,7 +136,8 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 		t.Errorf("while it is being closed: %s", got)
 	}
 	s.Close(s.live)
-	if got := s.readAs(analyst, path); !contains(got, "This is how Ana Prado sees the statement", "Closed: to be paid", "R$ 2,469.00") || contains(got, "made for you alone") {
+	if got := s.readAs(analyst, path); !contains(got, "This is how Ana Prado sees the statement", "Closed: to be paid", "R$ 2,469.00") ||
+		contains(got, "made for you alone") {
 		t.Errorf("%s", got)
 	}
 	if got := s.readRaw(analyst, path); !contains(got, `href="/dashboard/order?`, `href="/dashboard/statements?company=`) {
@@ -141,7 +146,8 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 	if list := s.readRaw(analyst, "/dashboard/statements?company="+s.live); !contains(list, `href="/dashboard/statement?company=`) {
 		t.Errorf("the list leads nowhere: %s", list)
 	}
-	if got := s.readAs(analyst, "/dashboard/statement.csv?"+url.Values{"company": {s.live}, "id": {s.statement}}.Encode()); !contains(got, "order,100000,2026-03-22,1234.50,BRL") {
+	if got := s.readAs(analyst, "/dashboard/statement.csv?"+url.Values{"company": {s.live}, "id": {s.statement}}.Encode()); !contains(got,
+		"order,100000,2026-03-22,1234.50,BRL") {
 		t.Errorf("its CSV: %s", got)
 	}
 	if got := s.readAs(analyst, "/dashboard/statement?company="+s.box+"&id="+s.statement); !contains(got, "No such statement") {

@@ -40,7 +40,9 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	putOdd(s)
 	key := func(company, name string) {
 		t.Helper()
-		if _, _, err := s.DB.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Name: name, Type: commerce.OwnPlatform, Scopes: commerce.AdminScopes, Actor: "test", Random: rand.Reader}); err != nil {
+		if _, _, err := s.DB.CreateAPIKey(t.Context(),
+			commerce.NewAPIKey{CompanyID: company, Name: name, Type: commerce.OwnPlatform, Scopes: commerce.AdminScopes, Actor: "test",
+				Random: rand.Reader}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,13 +64,15 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		t.Errorf("only %d forms", forms)
 	}
 	const settings = "/dashboard/settings"
-	for _, path := range []string{"/dashboard/", "/dashboard/overview", "/dashboard/orders", "/dashboard/payouts", "/dashboard/statements", "/dashboard/keys", "/dashboard/install", settings, "/dashboard/influencers", "/dashboard/costs", "/dashboard/audit"} {
+	for _, path := range []string{"/dashboard/", "/dashboard/overview", "/dashboard/orders", "/dashboard/payouts", "/dashboard/statements",
+		"/dashboard/keys", "/dashboard/install", settings, "/dashboard/influencers", "/dashboard/costs", "/dashboard/audit"} {
 		text := page(path + at)
 		if !contains(text, "This store is archived since ", "nothing can be changed") {
 			t.Errorf("%s says not that the store is archived", path)
 		}
 		// The settings' form is there with all of its fields disabled, as for analysts.
-		if _, main, _ := strings.Cut(text, "<main"); strings.Contains(main, `method="post"`) && path != settings || path == settings && strings.Contains(main, "<button") {
+		if _, main, _ := strings.Cut(text, "<main"); strings.Contains(main, `method="post"`) && path != settings ||
+			path == settings && strings.Contains(main, "<button") {
 			t.Errorf("%s has a form in an archived store", path)
 		}
 	}
@@ -76,24 +80,29 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		t.Errorf("the audit log says nothing of it: %s", text)
 	}
 	// Who has another company comes there first; the sandbox is as it was.
-	if text := page("/dashboard/keys?company=" + s.box); contains(text, "archived since") || !strings.Contains(text, `action="/dashboard/keys?company=`) {
+	if text := page("/dashboard/keys?company=" + s.box); contains(text, "archived since") ||
+		!strings.Contains(text, `action="/dashboard/keys?company=`) {
 		t.Error("the sandbox is shown as archived")
 	}
 	// The sandbox's page lists the keys of both: those of the archived company have no form.
 	key(s.box, "box-key")
-	if text := s.readRaw(owner, "/dashboard/keys?company="+s.box); !contains(text, "live-key", "Refused: the store is archived", `action="/dashboard/keys/revoke?company=`+s.box) ||
+	if text := s.readRaw(owner, "/dashboard/keys?company="+s.box); !contains(text, "live-key", "Refused: the store is archived",
+		`action="/dashboard/keys/revoke?company=`+s.box) ||
 		contains(text, `action="/dashboard/keys/revoke?company=`+s.live) || contains(text, `<option value="live"`) {
 		t.Errorf("the keys of the archived company: %s", text)
 	}
 	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	for _, path := range []string{orderOf("waits") + "&company=" + s.live, "/dashboard/reviews" + at} {
-		if text := s.readAs(analyst, path); contains(text, "An owner of the store decides") || !contains(text, "Nothing more is decided about it: the store is archived.") {
+		if text := s.readAs(analyst, path); contains(text, "An owner of the store decides") ||
+			!contains(text, "Nothing more is decided about it: the store is archived.") {
 			t.Errorf("%s to an analyst: %s", path, text)
 		}
 	}
 	// A key of the archived company by a form that was opened before.
-	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {commerce.OwnPlatform}, "scopes": {string(commerce.ReadReports)}, "life": {"0"}}
-	if status, text, _ := s.send(owner, "/dashboard/keys?company="+s.box, form); status != http.StatusForbidden || !contains(text, "This store is archived") {
+	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {commerce.OwnPlatform},
+		"scopes": {string(commerce.ReadReports)}, "life": {"0"}}
+	if status, text, _ := s.send(owner, "/dashboard/keys?company="+s.box, form); status != http.StatusForbidden ||
+		!contains(text, "This store is archived") {
 		t.Errorf("a key of the archived company, by the sandbox's page: %d", status)
 	}
 	if text := page("/dashboard/"); contains(text, "archived since") {

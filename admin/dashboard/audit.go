@@ -20,7 +20,8 @@ const (
 )
 
 // auditKinds are the beginnings of the actions that can be asked for.
-var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "customer.", "company.", "api_key.", "person.", "statement."}
+var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "customer.", "company.", "api_key.",
+	"person.", "statement."}
 
 // auditPage is what templates/audit.html shows.
 type auditPage struct {
@@ -62,8 +63,9 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest
 	for _, e := range list {
 		d := details{l: v.lang, zone: zone, names: e.Names}
 		subject := d.subject(e)
-		page.List = append(page.List, auditRow{When: v.lang.Instant(e.At.In(zone)), Who: actorWords(v.lang, e), What: textOf(v.lang, "audit.action."+e.Action, e.Action),
-			Subject: subject, Detail: d.words(e.Detail, subject)})
+		page.List = append(page.List,
+			auditRow{When: v.lang.Instant(e.At.In(zone)), Who: actorWords(v.lang, e), What: textOf(v.lang, "audit.action."+e.Action, e.Action),
+				Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
 	s.render(w, r, http.StatusOK, "audit.html", page)
 }
@@ -85,7 +87,8 @@ func actorWords(l *lang.Printer, e commerce.AuditEntry) string {
 }
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
-var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_", "type": "keys.type_", "unproven": "settings.unproven_",
+var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_",
+	"type": "keys.type_", "unproven": "settings.unproven_",
 	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
 
 // details writes an entry's details.

@@ -65,7 +65,8 @@ func TestEveryActionHasWords(t *testing.T) {
 func TestEveryDetailHasWords(t *testing.T) {
 	t.Parallel()
 	l, sources := merchantSources(t)
-	maps, name, found := regexp.MustCompile(`Detail[^\n]*map\[string\]any\{([^}]*)\}|detail := [^\n]*map\[string\]any\{([^}]*)\}|func settingsArgs[^}]*\{([^}]*)\}`), regexp.MustCompile(`"([a-z_]+)":`), 0
+	maps, name, found := regexp.MustCompile(`Detail[^\n]*map\[string\]any\{([^}]*)\}|detail := [^\n]*map\[string\]any\{([^}]*)\}|func `+
+		`settingsArgs[^}]*\{([^}]*)\}`), regexp.MustCompile(`"([a-z_]+)":`), 0
 	for file, body := range sources {
 		for _, match := range maps.FindAllStringSubmatch(body, -1) {
 			for _, key := range name.FindAllStringSubmatch(strings.Join(match[1:], " "), -1) {

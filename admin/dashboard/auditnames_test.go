@@ -47,7 +47,8 @@ func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
 	s := newSite(t)
 	owner := s.loggedIn()
 	at := "?company=" + s.live
-	if status, _, _ := s.send(owner, "/dashboard/people/invite"+at, url.Values{"email": {"bia@loja"}, "role": {commerce.RoleAnalyst}}); status != http.StatusOK {
+	if status, _, _ := s.send(owner, "/dashboard/people/invite"+at,
+		url.Values{"email": {"bia@loja"}, "role": {commerce.RoleAnalyst}}); status != http.StatusOK {
 		t.Fatalf("the invitation: %d", status)
 	}
 	f := func(named bool) {
@@ -63,7 +64,9 @@ func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
 	}
 	// Another store's log names nobody by the invitation's id.
 	other := s.NewStore("Outra")
-	if err := s.DB.Invite(t.Context(), commerce.NewInvitation{StoreID: other.StoreID, CompanyID: s.live, Email: "boss@another.example", Role: commerce.RoleOwner, At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte("other"))); err != nil {
+	if err := s.DB.Invite(t.Context(),
+		commerce.NewInvitation{StoreID: other.StoreID, CompanyID: s.live, Email: "boss@another.example", Role: commerce.RoleOwner, At: time.Now(),
+			Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte("other"))); err != nil {
 		t.Fatal(err)
 	}
 	if text := s.readAs(owner, "/dashboard/audit"+at); contains(text, "boss@another.example") {

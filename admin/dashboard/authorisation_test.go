@@ -86,7 +86,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 		if method == http.MethodPost && !route.Owner && !ofEverybody[route.Pattern] {
 			t.Errorf("%s: an analyst may send this form", route.Pattern)
 		}
-		for name, client := range map[string]*http.Client{"nobody": s.client(), "a forged token": forged, "an expired token": expired, "an ended session": revoked} {
+		for name, client := range map[string]*http.Client{"nobody": s.client(), "a forged token": forged, "an expired token": expired,
+			"an ended session": revoked} {
 			answer := ask(client, method, path, nil)
 			if where := answer.Header.Get("Location"); answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(where, "/dashboard/login") {
 				t.Errorf("%s by %s: %s to %q, want the log-in", route.Pattern, name, answer.Status, where)
@@ -96,7 +97,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 			t.Errorf("%s by an owner of another store: %s, want 404", route.Pattern, answer.Status)
 		}
 		if method == http.MethodPost {
-			for _, header := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}} {
+			for _, header := range []map[string]string{{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"},
+				{"Sec-Fetch-Site": "same-site"}} {
 				if answer := ask(owner, method, path, header); answer.StatusCode != http.StatusForbidden {
 					t.Errorf("%s from another site %v: %s, want 403", route.Pattern, header, answer.Status)
 				}
@@ -212,7 +214,8 @@ func TestARoleEndsAtOnce(t *testing.T) {
 		}
 	}
 	f("/dashboard/keys", http.StatusOK)
-	if status, _, to := s.send(owner, "/dashboard/people/role"+at, url.Values{"person": {person.ID}, "role": {"analyst"}}); status != http.StatusSeeOther {
+	if status, _, to := s.send(owner, "/dashboard/people/role"+at,
+		url.Values{"person": {person.ID}, "role": {"analyst"}}); status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, to)
 	}
 	f("/dashboard/keys", http.StatusForbidden)
@@ -225,7 +228,8 @@ func TestARoleEndsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, text, _ := s.send(owner, "/dashboard/people/remove"+at, url.Values{"person": {me.ID}}); status != http.StatusConflict || !contains(text, "at least one owner") {
+	if status, text, _ := s.send(owner, "/dashboard/people/remove"+at, url.Values{"person": {me.ID}}); status != http.StatusConflict ||
+		!contains(text, "at least one owner") {
 		t.Errorf("the last owner leaves: %d", status)
 	}
 }

@@ -103,11 +103,13 @@ func (s *site) fillYear() {
 	for k, kind := range yearKinds {
 		each := kind.orders / yearInfluencers / 2
 		for i := range 2 * yearInfluencers {
-			o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("year%d-%d", k, i), CreatedAt: now.Add(time.Duration(i) * -time.Second), TotalMinor: int64(8990 + 731*i), Status: kind.status, EmailKey: fmt.Sprint("k1:", i)}
+			o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("year%d-%d", k, i), CreatedAt: now.Add(time.Duration(i) * -time.Second),
+				TotalMinor: int64(8990 + 731*i), Status: kind.status, EmailKey: fmt.Sprint("k1:", i)}
 			credit := facts.Credit{Position: 1, Channel: "Organic Search"}
 			payout := facts.Payout{State: facts.PayoutNone}
 			if i%2 == 0 {
-				o.InfluencerID, o.Evidence, o.CommissionMinor, o.State, o.DiscountCode = influencers[i/2], "coupon", 899, kind.state, fmt.Sprint("YEAR", i/2)
+				o.InfluencerID, o.Evidence, o.CommissionMinor, o.State, o.DiscountCode = influencers[i/2], "coupon", 899, kind.state,
+					fmt.Sprint("YEAR", i/2)
 				credit.Channel, credit.InfluencerID = fmt.Sprint("Parceiro ", i/2), o.InfluencerID
 				payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: o.InfluencerID, CommissionMinor: 899}
 			}
@@ -121,7 +123,9 @@ func (s *site) fillYear() {
 			}
 			for n := range each {
 				day := now.Add(-time.Duration(n) * span / time.Duration(each)).Format(time.DateOnly)
-				sums[day] = append(sums[day], rollup.Order{Outcome: &facts.Outcome{Day: day, Currency: "BRL", Status: kind.status, TotalMinor: o.TotalMinor, Payout: payout, Credits: []facts.Credit{credit}}})
+				sums[day] = append(sums[day],
+					rollup.Order{Outcome: &facts.Outcome{Day: day, Currency: "BRL", Status: kind.status, TotalMinor: o.TotalMinor, Payout: payout,
+						Credits: []facts.Credit{credit}}})
 			}
 		}
 	}
@@ -144,7 +148,8 @@ func (s *site) benchPages(b *testing.B) {
 	for _, path := range s.pages() {
 		list = append(list, path+"?company="+s.live)
 	}
-	found, err := s.DB.FindInfluencers(b.Context(), s.live, commerce.InfluencerSearch{Text: "Parceiro", From: "2020-01-01", Today: "2026-01-01", Currency: "BRL", Limit: 1})
+	found, err := s.DB.FindInfluencers(b.Context(), s.live,
+		commerce.InfluencerSearch{Text: "Parceiro", From: "2020-01-01", Today: "2026-01-01", Currency: "BRL", Limit: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,10 +158,13 @@ func (s *site) benchPages(b *testing.B) {
 		of = found[0].InfluencerID
 	}
 	year := "&from=" + time.Now().AddDate(0, 0, -364).Format(time.DateOnly) + "&to=" + time.Now().Format(time.DateOnly)
-	more := []string{"/orders?q=year1-2-77", "/orders?q=maria%40example.com", "/orders?status=0", "/orders?status=1", "/orders?status=2", "/orders?coupon=YEAR3", "/orders?coupon=YEAR3&status=2",
-		"/orders?coupon=NONE", "/orders?status=2" + year, "/order?id=waits", "/influencers?sort=sales", "/influencers?q=year3", "/?day=" + time.Now().AddDate(0, 0, -100).Format(time.DateOnly)}
+	more := []string{"/orders?q=year1-2-77", "/orders?q=maria%40example.com", "/orders?status=0", "/orders?status=1", "/orders?status=2",
+		"/orders?coupon=YEAR3", "/orders?coupon=YEAR3&status=2",
+		"/orders?coupon=NONE", "/orders?status=2" + year, "/order?id=waits", "/influencers?sort=sales", "/influencers?q=year3",
+		"/?day=" + time.Now().AddDate(0, 0, -100).Format(time.DateOnly)}
 	if of != "" {
-		more = append(more, "/influencer?id="+of, "/orders?influencer="+of, "/orders?influencer="+of+"&status=1", "/orders?influencer="+of+"&status=2", "/orders?influencer="+of+"&coupon=YEAR3")
+		more = append(more, "/influencer?id="+of, "/orders?influencer="+of, "/orders?influencer="+of+"&status=1",
+			"/orders?influencer="+of+"&status=2", "/orders?influencer="+of+"&coupon=YEAR3")
 	}
 	for _, model := range models.All {
 		more = append(more, "/overview?model="+model, "/overview?model="+model+year)

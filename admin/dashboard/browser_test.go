@@ -86,7 +86,8 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 
 	page.MustElementR("#orders a", "#1001").MustClick()
 	page.MustElementR("h1", "Order #1001")
-	if got := page.MustElement("main").MustText(); !contains(got, "Ana Prado is credited", "coupon: ANA10", "E-mail", "10% of", "R$\u00a0134.99", "Earned") {
+	if got := page.MustElement("main").MustText(); !contains(got, "Ana Prado is credited", "coupon: ANA10", "E-mail", "10% of",
+		"R$\u00a0134.99", "Earned") {
 		t.Errorf("the explanation reads %q", got)
 	}
 	page.MustEval(`() => document.querySelectorAll('details').forEach(d => d.open = true)`)
@@ -106,7 +107,8 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	}
 	page.MustElementR("a", "Carla Souza").MustClick()
 	page.MustElementR("h1", "Carla Souza")
-	if got := page.MustElement("main").MustText(); !contains(got, "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales", "R$\u00a0400.00 a month") {
+	if got := page.MustElement("main").MustText(); !contains(got, "go.example.com/", "CARLA15", "from 1 Nov 2026", "12.5% of sales",
+		"R$\u00a0400.00 a month") {
 		t.Errorf("the influencer reads %q", got)
 	}
 	shots.take("influencer")
@@ -140,7 +142,8 @@ func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 // outline is the text of everything that updates.
 func outline(page *rod.Page) string {
 	return page.MustEval(`() => ['.tiles', '#influencers', '#orders'].map(s => document.querySelector(s).innerText.replace(/\s+/g, ' ')
-		+ [...document.querySelectorAll(s + ' [class], ' + s + ' rect')].map(e => e.getAttribute('class') + ':' + (e.getAttribute('width') || '')).join(' ')
+		+ [...document.querySelectorAll(s + ' [class], ' + s + ' rect')].map(e => e.getAttribute('class') + ':' +
+			(e.getAttribute('width') || '')).join(' ')
 		.replaceAll(' new', '')).join('\n')`).Str()
 }
 
@@ -180,15 +183,16 @@ func (s shooter) take(name string) {
 // registerSample makes an influencer with one of everything.
 func registerSample(s *site) {
 	s.t.Helper()
-	_, err := s.DB.RegisterInfluencer(context.Background(), commerce.Author{CompanyID: s.live, Actor: "test", At: time.Now()}, commerce.Registration{
-		Name: "Carla Souza", Campaign: "Verão", Category: "Beauty",
-		Links:   []string{"https://loja.example.com/colecao/verao-2026?ref=parceria", "https://loja.example.com/"},
-		Coupons: []commerce.CouponTerms{{Code: "CARLA15", StartDate: "2026-11-01"}, {Code: "CARLAVIP", EndDate: "2020-01-31"}},
-		Costs: []commerce.CostTerms{
-			{VarFee: decimal.RequireFromString("12.5"), FixedFeeMinor: 250, StartDate: "2026-11-01", CouponCost: true},
-			{ValueMinor: 40000, Frequency: commerce.Monthly, StartDate: "2026-11-01", EndDate: "2027-10-31"},
-		},
-	}, rand.Reader)
+	_, err := s.DB.RegisterInfluencer(context.Background(), commerce.Author{CompanyID: s.live, Actor: "test", At: time.Now()},
+		commerce.Registration{
+			Name: "Carla Souza", Campaign: "Verão", Category: "Beauty",
+			Links:   []string{"https://loja.example.com/colecao/verao-2026?ref=parceria", "https://loja.example.com/"},
+			Coupons: []commerce.CouponTerms{{Code: "CARLA15", StartDate: "2026-11-01"}, {Code: "CARLAVIP", EndDate: "2020-01-31"}},
+			Costs: []commerce.CostTerms{
+				{VarFee: decimal.RequireFromString("12.5"), FixedFeeMinor: 250, StartDate: "2026-11-01", CouponCost: true},
+				{ValueMinor: 40000, Frequency: commerce.Monthly, StartDate: "2026-11-01", EndDate: "2027-10-31"},
+			},
+		}, rand.Reader)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -196,14 +200,26 @@ func registerSample(s *site) {
 
 func sampleExplanation() json.RawMessage {
 	return json.RawMessage(`{"order":{"orderId":"1001","total":1299.9,"currency":"BRL","createdAt":"2026-11-21T15:00:00Z","status":0},
-	"keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1},{"kind":"email","strength":2,"hub":false,"visitors":2},{"kind":"phone","strength":1,"hub":true,"visitors":21}],
+	"keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1},{"kind":"email","strength":2,"hub":false,"visitors":2},
+		{"kind":"phone","strength":1,"hub":true,"visitors":21}],
 	"touches":[
-	 {"id":"a","at":"2026-11-12T18:22:05.000Z","source":"google","medium":"organic","campaign":"","channel":"Organic Search","matched_by":"email","used":true},
-	 {"id":"b","at":"2026-11-19T21:05:41.000Z","source":"influencer","medium":"link","campaign":"Beatriz","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","matched_by":"cart","used":true},
-	 {"id":"c","at":"2026-11-21T14:40:00.000Z","source":"(direct)","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","used":false,"reason":"a direct visit counts in the model “last touch” alone"}],
+	 {"id":"a","at":"2026-11-12T18:22:05.000Z","source":"google","medium":"organic","campaign":"","channel":"Organic Search",
+	 	"matched_by":"email","used":true},
+	 {"id":"b","at":"2026-11-19T21:05:41.000Z","source":"influencer","medium":"link","campaign":"Beatriz","channel":"Beatriz",
+	 	"influencer":"Beatriz Nascimento de Albuquerque","matched_by":"cart","used":true},
+	 {"id":"c","at":"2026-11-21T14:40:00.000Z","source":"(direct)","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart",
+	 	"used":false,"reason":"a direct visit counts in the model “last touch” alone"}],
 	"payout":{"winner":{"influencer":"Ana Prado","influencer_id":"x","campaign":"Primavera","evidence":"coupon"},"rule":"coupon_first",
-	 "losers":[{"influencer":"Beatriz Nascimento de Albuquerque","evidence":"link","reason":"a coupon beats a link: the store's rule is “coupon first”"}],
-	 "costs":[{"cost_id":"1","level":"campaign","fixed_fee":5,"var_fee":10,"revision":4,"amount":134.99,"amounts":[{"amount":134.99,"currency":"BRL"}]}],"base":1299.9,"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"},
-	"models":{"last":[{"touch":"c","channel":"Direct","share":1,"amount":1299.9}],"linear":[{"touch":"a","channel":"Organic Search","share":0.5,"amount":649.95},{"touch":"b","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","share":0.5,"amount":649.95}]},
-	"counterfactual":{"without_coupon":{"winner":{"influencer":"Beatriz Nascimento de Albuquerque","campaign":"","evidence":"link"},"commission":64.99,"commissions":[{"amount":64.99,"currency":"BRL"}],"state":"earned"},"without_link":{"winner":{"influencer":"Ana Prado","campaign":"Primavera","evidence":"coupon"},"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"}}}`)
+	 "losers":[{"influencer":"Beatriz Nascimento de Albuquerque","evidence":"link",
+	 	"reason":"a coupon beats a link: the store's rule is “coupon first”"}],
+	 "costs":[{"cost_id":"1","level":"campaign","fixed_fee":5,"var_fee":10,"revision":4,"amount":134.99,
+	 	"amounts":[{"amount":134.99,"currency":"BRL"}]}],"base":1299.9,"commission":134.99,"commissions":[{"amount":134.99,"currency":"BRL"}],
+	 		"state":"earned"},
+	"models":{"last":[{"touch":"c","channel":"Direct","share":1,"amount":1299.9}],
+		"linear":[{"touch":"a","channel":"Organic Search","share":0.5,"amount":649.95},
+			{"touch":"b","channel":"Beatriz","influencer":"Beatriz Nascimento de Albuquerque","share":0.5,"amount":649.95}]},
+	"counterfactual":{"without_coupon":{"winner":{"influencer":"Beatriz Nascimento de Albuquerque","campaign":"","evidence":"link"},
+		"commission":64.99,"commissions":[{"amount":64.99,"currency":"BRL"}],"state":"earned"},
+			"without_link":{"winner":{"influencer":"Ana Prado","campaign":"Primavera","evidence":"coupon"},"commission":134.99,
+				"commissions":[{"amount":134.99,"currency":"BRL"}],"state":"earned"}}}`)
 }

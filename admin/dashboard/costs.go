@@ -82,8 +82,11 @@ func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest
 		if c.ID == page.Edit && r.Method == http.MethodGet {
 			found, page.EditOf, page.Form = true, c.Frequency, s.costForm(v, c, nil)
 		}
-		page.List = append(page.List, costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.lang.Money(c.ValueMinor, commerce.BRL), Frequency: v.lang.T("costs.frequency_" + c.Frequency),
-			FrequencyIs: c.Frequency, Period: v.lang.Period(c.StartDate, c.EndDate), EditPath: storePath(costsPath, v.current.CompanyID, "edit", c.ID)})
+		page.List = append(page.List,
+			costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.lang.Money(c.ValueMinor, commerce.BRL),
+				Frequency:   v.lang.T("costs.frequency_" + c.Frequency),
+				FrequencyIs: c.Frequency, Period: v.lang.Period(c.StartDate, c.EndDate),
+				EditPath: storePath(costsPath, v.current.CompanyID, "edit", c.ID)})
 	}
 	if !found && r.Method == http.MethodGet {
 		s.problemOf(w, r, http.StatusNotFound, "no_cost")
@@ -136,8 +139,9 @@ func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) 
 	if err != nil {
 		return err
 	}
-	q := reports.Query{CompanyID: v.current.CompanyID, Name: reports.Costs, Start: last.AddDate(0, 0, 1-projectedDays).Format(time.DateOnly), End: last.Format(time.DateOnly),
-		By: reports.ByTotal, Currency: commerce.BRL}
+	q := reports.Query{CompanyID: v.current.CompanyID, Name: reports.Costs, Start: last.AddDate(0, 0, 1-projectedDays).Format(time.DateOnly),
+		End: last.Format(time.DateOnly),
+		By:  reports.ByTotal, Currency: commerce.BRL}
 	costs, err := s.db.Report(r.Context(), q)
 	if err != nil {
 		return err
@@ -159,7 +163,9 @@ func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) 
 	}
 	for _, part := range []string{"total", "commission", "influencer", "additional"} {
 		line := v.lang.Sum(sums[part], commerce.BRL)
-		page.Marketing = append(page.Marketing, tile{ID: "cost-" + part, Label: v.lang.T("costs.sum_" + part), Lines: []string{line}, Note: v.lang.T("costs.note_" + part), Size: sizeOf(line)})
+		page.Marketing = append(page.Marketing,
+			tile{ID: "cost-" + part, Label: v.lang.T("costs.sum_" + part), Lines: []string{line}, Note: v.lang.T("costs.note_" + part),
+				Size: sizeOf(line)})
 	}
 	return nil
 }
@@ -168,7 +174,8 @@ func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) 
 func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := s.costForm(v, commerce.AdditionalCost{}, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"), StartDate: get("start_date"), EndDate: get("end_date")}
+	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"),
+		StartDate: get("start_date"), EndDate: get("end_date")}
 	cost.ValueMinor = s.typedMoney(v, f, "value", get("value"))
 	f.refuse(cost.Check(), nil)
 	var err error

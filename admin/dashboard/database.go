@@ -89,16 +89,19 @@ type rules interface {
 	// UnprovenOf returns what SetUnproven set last; empty: what the company does.
 	UnprovenOf(ctx context.Context, companyID, influencerID string) (string, error)
 	SetUnproven(ctx context.Context, author commerce.Author, name, unproven string) error
-	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error)
+	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
+		random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
-	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error)
+	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
+		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 
 	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
-	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(cost *commerce.AdditionalCost) error) error
+	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
+		change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
 }
 
@@ -113,7 +116,8 @@ type sales interface {
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
-	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error)
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
+		limit int) ([]commerce.Statement, error)
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	// Signals tells what has come last.
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)

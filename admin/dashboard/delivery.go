@@ -65,7 +65,8 @@ func (s *Server) delivery(w http.ResponseWriter, r *http.Request, v pageRequest)
 		s.refuse(w, r, err)
 		return
 	}
-	page := deliveryPage{head: v.head(v.lang.T("delivery.title"), "delivery"), Span: a.formOf(v, deliveryPath, true, false, nil), Install: storePath(installPath, v.current.CompanyID)}
+	page := deliveryPage{head: v.head(v.lang.T("delivery.title"), "delivery"), Span: a.formOf(v, deliveryPath, true, false, nil),
+		Install: storePath(installPath, v.current.CompanyID)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Delivery))
 	page.Span.CSVIs, page.SourcesCSV = v.lang.T("delivery.csv"), a.address(reportPath, "report", string(reports.Sources))
 	page.fill(v, found)
@@ -95,7 +96,9 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	page.Empty = whole.IsZero()
 	count := func(n decimal.Decimal) string { return v.lang.Count(n.IntPart()) }
 	for _, outcome := range outcomes {
-		page.Tiles = append(page.Tiles, tile{ID: "sum-" + outcome, Label: v.lang.T("delivery." + outcome), Lines: []string{count(totals[outcome])}, Note: v.lang.Share(totals[outcome], whole)})
+		page.Tiles = append(page.Tiles,
+			tile{ID: "sum-" + outcome, Label: v.lang.T("delivery." + outcome), Lines: []string{count(totals[outcome])},
+				Note: v.lang.Share(totals[outcome], whole)})
 	}
 	bars := []bar{}
 	for _, period := range found.Query.Periods() {
@@ -115,7 +118,8 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 			if outcome == "dropped" {
 				means = textOf(v.lang, "drop."+reason, "")
 			}
-			list = append(list, reasonRow{Reason: reason, Means: means, Events: count(n), Part: v.lang.Share(n, totals[outcome]), Percent: part(n, totals[outcome]), events: n})
+			list = append(list, reasonRow{Reason: reason, Means: means, Events: count(n), Part: v.lang.Share(n, totals[outcome]),
+				Percent: part(n, totals[outcome]), events: n})
 		}
 		slices.SortFunc(list, func(x, y reasonRow) int {
 			return cmp.Or(y.events.Cmp(x.events), strings.Compare(x.Reason, y.Reason))
@@ -144,7 +148,8 @@ func (page *deliveryPage) addSources(v pageRequest, found *reports.Report) {
 	}
 	for k, of := range sums {
 		text := func(outcome string) string { return v.lang.Count(of[outcome].IntPart()) }
-		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"), Rejected: text("rejected"), Dropped: text("dropped"), Missing: text("missing")}
+		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"),
+			Rejected: text("rejected"), Dropped: text("dropped"), Missing: text("missing")}
 		switch k.origin {
 		case "":
 			row.Origin = v.lang.T("delivery.no_origin")

@@ -53,7 +53,8 @@ func viewEvent(v pageRequest, e *inspect.Event, zone *time.Location) eventLine {
 	if e.Skew.Abs() >= time.Minute {
 		fact("skew", e.Skew.Round(time.Second).String())
 	}
-	fact("via", textOf(l, "events.via_"+strings.ReplaceAll(string(e.Via), "-", "_"), string(e.Via))+" · "+textOf(l, "events.trust_"+string(cmp.Or(e.Trust, wire.TrustOpen)), string(e.Trust)))
+	fact("via", textOf(l, "events.via_"+strings.ReplaceAll(string(e.Via), "-", "_"), string(e.Via))+" · "+textOf(l,
+		"events.trust_"+string(cmp.Or(e.Trust, wire.TrustOpen)), string(e.Trust)))
 	fact("library", e.Library)
 	fact("consent", textOf(l, "events.consent_"+string(e.Consent), string(e.Consent)))
 	if e.Bot != "" && e.Bot != wire.BotNone {

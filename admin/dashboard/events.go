@@ -187,7 +187,8 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have hung up
-		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v), "stored": found.stored, "erased": found.erased,
+		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v),
+		"stored": found.stored, "erased": found.erased,
 	})
 }
 

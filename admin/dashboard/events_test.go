@@ -83,9 +83,12 @@ func (s *site) event(company, name, page string, change func(e *wire.Event)) str
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	e := wire.Event{
-		CompanyID: company, EventID: id.String(), Event: name, Timestamp: now.Add(-time.Second), ReceivedAt: now, VisitorID: "0199f3a0-0000-7000-8000-00000000000a",
-		Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen, Identity: wire.Identity{EmailKey: "k1:secretkey"},
-		Context: wire.Context{Page: wire.Page{URL: page}, Library: wire.Library{Name: "tributary.js", Version: "1.0.0"}}, Payload: json.RawMessage(`{"nome": "Maria Silva"}`),
+		CompanyID: company, EventID: id.String(), Event: name, Timestamp: now.Add(-time.Second), ReceivedAt: now,
+		VisitorID: "0199f3a0-0000-7000-8000-00000000000a",
+		Bot:       wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
+		Identity: wire.Identity{EmailKey: "k1:secretkey"},
+		Context:  wire.Context{Page: wire.Page{URL: page}, Library: wire.Library{Name: "tributary.js", Version: "1.0.0"}},
+		Payload:  json.RawMessage(`{"nome": "Maria Silva"}`),
 	}
 	if change != nil {
 		change(&e)
@@ -96,8 +99,9 @@ func (s *site) event(company, name, page string, change func(e *wire.Event)) str
 
 func (s *site) reject(company, code, reason string, count int) {
 	s.t.Helper()
-	s.kafka.put(wire.TopicRejected, company, wire.Rejected{V: 1, CompanyID: company, EventID: "k1:digest", Topic: wire.TopicEvents, Code: code, Reason: reason, Count: count,
-		Body: `{"event":"page view","identity":"(redacted)"}`, At: time.Now().UTC()})
+	s.kafka.put(wire.TopicRejected, company,
+		wire.Rejected{V: 1, CompanyID: company, EventID: "k1:digest", Topic: wire.TopicEvents, Code: code, Reason: reason, Count: count,
+			Body: `{"event":"page view","identity":"(redacted)"}`, At: time.Now().UTC()})
 }
 
 // feed asks for what came after a cursor.
@@ -140,7 +144,8 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	s.reject(s.box, "too_deep", "is too deep", 1)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 1000})
 	text := page("")
-	if !contains(text, "PAGE_VIEW", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's", "a crawler", "3 rejected alike",
+	if !contains(text, "PAGE_VIEW", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's",
+		"a crawler", "3 rejected alike",
 		"A name is one of PAGE_VIEW", "on its way", "Members of the payload nome", "Order 1001", "tributary.js 1.0.0") {
 		t.Errorf("the page reads %s", text)
 	}
@@ -161,11 +166,17 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	}
 	// What became of events that are not in the log: told, unless it has lines of its own.
 	at := time.Now().UTC()
-	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("1"), ReceivedAt: at, Origin: "https://loja.example.com", Duplicate: 2})
-	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("2"), ReceivedAt: at, Dropped: &wire.NoticeDropped{ID: []byte("2"), Counts: map[string]int64{"other": 3}}})
-	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("3"), ReceivedAt: at, Rejected: []wire.NoticeRejected{{Code: "too_deep", IDs: []byte("12345678")}}})
+	s.kafka.put(wire.TopicEvents, s.live,
+		wire.Notice{V: 1, CompanyID: s.live, ID: []byte("1"), ReceivedAt: at, Origin: "https://loja.example.com", Duplicate: 2})
+	s.kafka.put(wire.TopicEvents, s.live,
+		wire.Notice{V: 1, CompanyID: s.live, ID: []byte("2"), ReceivedAt: at,
+			Dropped: &wire.NoticeDropped{ID: []byte("2"), Counts: map[string]int64{"other": 3}}})
+	s.kafka.put(wire.TopicEvents, s.live,
+		wire.Notice{V: 1, CompanyID: s.live, ID: []byte("3"), ReceivedAt: at,
+			Rejected: []wire.NoticeRejected{{Code: "too_deep", IDs: []byte("12345678")}}})
 	_, notices := s.feed(owner, url.Values{"after": {news.Cursor}})
-	if notices.Count != 2 || !contains(notices.HTML, "2 events again", "3 events given up", "loja.example.com") || contains(notices.HTML, ">stored<") {
+	if notices.Count != 2 || !contains(notices.HTML, "2 events again", "3 events given up", "loja.example.com") ||
+		contains(notices.HTML, ">stored<") {
 		t.Errorf("%+v", notices)
 	}
 	news = notices
@@ -174,17 +185,20 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 		t.Errorf("%+v", stored)
 	}
 	s.StoredEvent(s.live, id)
-	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); len(stored.Stored) != 1 || stored.Stored[0] != id || contains(stored.HTML, "on its way") {
+	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); len(stored.Stored) != 1 || stored.Stored[0] != id ||
+		contains(stored.HTML, "on its way") {
 		t.Errorf("%+v", stored)
 	}
 	// A page that was away for longer than is read at once is told how much it missed.
 	for range 1100 {
 		s.kafka.put(wire.TopicRejected, s.box, wire.Rejected{})
 	}
-	if _, late := s.feed(owner, url.Values{"after": {begin.Cursor}, "show": {"rejected"}}); !contains(late.Skipped, "records of the log were not looked at") {
+	if _, late := s.feed(owner, url.Values{"after": {begin.Cursor}, "show": {"rejected"}}); !contains(late.Skipped,
+		"records of the log were not looked at") {
 		t.Errorf("%+v", late)
 	}
-	for _, bad := range []url.Values{{"after": {"x"}}, {"after": {"1.2"}}, {"show": {"x"}}, {"waiting": {"x"}}, {"waiting": {strings.Repeat(id+",", 101)}}} {
+	for _, bad := range []url.Values{{"after": {"x"}}, {"after": {"1.2"}}, {"show": {"x"}}, {"waiting": {"x"}},
+		{"waiting": {strings.Repeat(id+",", 101)}}} {
 		if status, _ := s.feed(owner, bad); status != http.StatusNotFound {
 			t.Errorf("%v: %d", bad, status)
 		}
@@ -220,7 +234,8 @@ func TestErasedEventsAreToldAsErased(t *testing.T) {
 	if contains(news.HTML, "/before") || !contains(news.HTML, "/after", "/another") {
 		t.Errorf("%s", news.HTML)
 	}
-	if erased, waiting := strings.Count(news.HTML, "Its person was erased"), strings.Count(news.HTML, "data-waiting="); erased != 1 || waiting != 2 {
+	if erased, waiting := strings.Count(news.HTML, "Its person was erased"), strings.Count(news.HTML, "data-waiting="); erased != 1 ||
+		waiting != 2 {
 		t.Errorf("%d are told as erased and %d as on their way: %s", erased, waiting, news.HTML)
 	}
 }
@@ -233,7 +248,9 @@ func TestAnEventThatIsErasedWhileItIsWaitedForIsTold(t *testing.T) {
 	owner := s.loggedIn()
 	const gone = "0199f3a0-0000-7000-8000-00000000000a"
 	put := func(page, visitor string) string {
-		return s.event(s.live, "PAGE_VIEW", "https://loja.example.com/"+page, func(e *wire.Event) { e.VisitorID, e.Identity = visitor, wire.Identity{} })
+		return s.event(s.live, "PAGE_VIEW", "https://loja.example.com/"+page, func(e *wire.Event) {
+			e.VisitorID, e.Identity = visitor, wire.Identity{}
+		})
 	}
 	erased, other := put("before", gone), put("another", "0199f3a0-0000-7000-8000-00000000000b")
 	_, begin := s.feed(owner, url.Values{})
@@ -247,7 +264,8 @@ func TestAnEventThatIsErasedWhileItIsWaitedForIsTold(t *testing.T) {
 	}
 	ask.Set("late", "1")
 	_, news := s.feed(owner, ask)
-	if line := news.Erased[erased]; len(news.Erased) != 1 || !contains(line, "Its person was erased") || contains(line, "/before") || contains(line, "data-waiting") {
+	if line := news.Erased[erased]; len(news.Erased) != 1 || !contains(line, "Its person was erased") || contains(line, "/before") ||
+		contains(line, "data-waiting") {
 		t.Errorf("%v", news.Erased)
 	}
 }
@@ -258,12 +276,15 @@ func TestAStrangersTextStaysText(t *testing.T) {
 	s := newSite(t)
 	owner := s.loggedIn()
 	_, begin := s.feed(owner, url.Values{})
-	s.event(s.live, "PAGE_VIEW", "https://l\u043eja.example.com/\u202egpj?utm_source=<img src=x onerror=alert(1)>&utm_campaign=Ana%E2%80%AE+Prado", func(e *wire.Event) {
-		e.Context.Library = wire.Library{Name: "x\u202e\"><script>", Version: "1"}
-		e.Payload = json.RawMessage(`{"\u202edorp":1,"<b>":2}`)
-	})
+	s.event(s.live, "PAGE_VIEW",
+		"https://l\u043eja.example.com/\u202egpj?utm_source=<img src=x onerror=alert(1)>&utm_campaign=Ana%E2%80%AE+Prado", func(e *wire.Event) {
+			e.Context.Library = wire.Library{Name: "x\u202e\"><script>", Version: "1"}
+			e.Payload = json.RawMessage(`{"\u202edorp":1,"<b>":2}`)
+		})
 	s.reject(s.live, "invalid_event_name", "event \u2066<script>", 1)
-	s.kafka.put(wire.TopicEvents, s.live, wire.Notice{V: 1, CompanyID: s.live, ID: []byte("0123456789abcdef"), ReceivedAt: time.Now().UTC(), Duplicate: 1, Origin: "https://l\u043eja.example.com\u202e"})
+	s.kafka.put(wire.TopicEvents, s.live,
+		wire.Notice{V: 1, CompanyID: s.live, ID: []byte("0123456789abcdef"), ReceivedAt: time.Now().UTC(), Duplicate: 1,
+			Origin: "https://l\u043eja.example.com\u202e"})
 	status, news := s.feed(owner, url.Values{"after": {begin.Cursor}})
 	if status != http.StatusOK || news.Count != 3 {
 		t.Fatalf("%d: %+v", status, news)
@@ -271,7 +292,8 @@ func TestAStrangersTextStaysText(t *testing.T) {
 	if strings.ContainsAny(news.HTML, "\u202e\u2066\u043e") {
 		t.Errorf("a text turns what is behind it around, or looks like another one: %s", news.HTML)
 	}
-	if contains(news.HTML, "<script") || contains(news.HTML, "<img") || contains(news.HTML, "<b>") || !contains(news.HTML, "xn--lja-sed.example.com", `Ana\u202e Prado`, `\u202edorp`) {
+	if contains(news.HTML, "<script") || contains(news.HTML, "<img") || contains(news.HTML, "<b>") ||
+		!contains(news.HTML, "xn--lja-sed.example.com", `Ana\u202e Prado`, `\u202edorp`) {
 		t.Errorf("%s", news.HTML)
 	}
 }
@@ -322,7 +344,8 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	}
 	row.MustElement("button.copies").MustClick()
 	page.MustElementR("#copied", "Copied")
-	if got := page.MustEval(`() => navigator.clipboard.readText()`).Str(); !json.Valid([]byte(got)) || !contains(got, "CHECKOUT_COMPLETED", "item_quantity") {
+	if got := page.MustEval(`() => navigator.clipboard.readText()`).Str(); !json.Valid([]byte(got)) ||
+		!contains(got, "CHECKOUT_COMPLETED", "item_quantity") {
 		t.Errorf("the mend that is copied is %q", got)
 	}
 	page.MustElement("#pause").MustClick()

@@ -13,8 +13,9 @@ import (
 )
 
 func ana() url.Values {
-	return url.Values{"name": {"Ana Prado"}, "category": {"moda"}, "campaign": {"Outono"}, "links": {"https://loja.example.com/a\r\nhttps://loja.example.com/b"},
-		"code": {"ana20"}, "coupon_start": {"2026-03-01"}, "coupon_end": {"2026-03-31"}, "var_fee": {"12,5"}, "fixed_fee": {"1.234,50"},
+	return url.Values{"name": {"Ana Prado"}, "category": {"moda"}, "campaign": {"Outono"},
+		"links": {"https://loja.example.com/a\r\nhttps://loja.example.com/b"},
+		"code":  {"ana20"}, "coupon_start": {"2026-03-01"}, "coupon_end": {"2026-03-31"}, "var_fee": {"12,5"}, "fixed_fee": {"1.234,50"},
 		"cost_start": {"2026-03-01"}, "coupon_only": {"yes"}}
 }
 
@@ -49,7 +50,8 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 			t.Errorf("%s %q: %d, without %q", name, c.value, status, c.want)
 		}
 	}
-	if status, text, _ := s.send(owner, "/dashboard/influencers"+at, changed(ana(), "links", "https://private.example.com/")); status != http.StatusUnprocessableEntity || !contains(text, "that is not public") {
+	if status, text, _ := s.send(owner, "/dashboard/influencers"+at, changed(ana(), "links", "https://private.example.com/")); status !=
+		http.StatusUnprocessableEntity || !contains(text, "that is not public") {
 		t.Errorf("a private host: %d", status)
 	}
 	status, _, to := s.send(owner, "/dashboard/influencers"+at, ana())
@@ -57,7 +59,8 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 		t.Fatalf("%d to %q", status, to)
 	}
 	list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10)
-	if err != nil || len(list) != 1 || len(list[0].Links) != 2 || list[0].Coupons[0].Code != "ANA20" || list[0].Costs[0].FixedFeeMinor != 123450 || list[0].Costs[0].VarFee.String() != "12.5" || !list[0].Costs[0].CouponCost {
+	if err != nil || len(list) != 1 || len(list[0].Links) != 2 || list[0].Coupons[0].Code != "ANA20" ||
+		list[0].Costs[0].FixedFeeMinor != 123450 || list[0].Costs[0].VarFee.String() != "12.5" || !list[0].Costs[0].CouponCost {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	page := s.readAs(owner, to)
@@ -67,7 +70,8 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 	conflict := changed(ana(), "name", "Beto Lima")
 	conflict = changed(conflict, "coupon_start", "2026-03-31")
 	conflict = changed(conflict, "coupon_end", "")
-	if status, text, _ := s.send(owner, "/dashboard/influencers"+at, conflict); status != http.StatusUnprocessableEntity || !contains(text, "ANA20 is already Ana Prado") {
+	if status, text, _ := s.send(owner, "/dashboard/influencers"+at, conflict); status != http.StatusUnprocessableEntity ||
+		!contains(text, "ANA20 is already Ana Prado") {
 		t.Errorf("an overlapping coupon: %d", status)
 	}
 	of, id := at+"&id="+list[0].InfluencerID, list[0].InfluencerID
@@ -83,7 +87,8 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 	f("no link", "/links", url.Values{"links": {""}}, http.StatusUnprocessableEntity)
 	f("a coupon", "/coupons", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}, "coupon_start": {"2026-04-01"}}, http.StatusSeeOther)
 	f("a coupon of no campaign", "/coupons", url.Values{"campaign_id": {"x"}, "code": {"ANA40"}}, http.StatusUnprocessableEntity)
-	f("a cost", "/costs", url.Values{"campaign_id": {campaign}, "value": {"400"}, "frequency": {"monthly"}, "cost_start": {"2026-03-01"}}, http.StatusSeeOther)
+	f("a cost", "/costs",
+		url.Values{"campaign_id": {campaign}, "value": {"400"}, "frequency": {"monthly"}, "cost_start": {"2026-03-01"}}, http.StatusSeeOther)
 	f("a cost of nothing", "/costs", url.Values{"cost_start": {"2026-03-01"}}, http.StatusUnprocessableEntity)
 	f("remove the coupon", "/coupons/remove", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}}, http.StatusSeeOther)
 	f("once more", "/coupons/remove", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}}, http.StatusNotFound)
@@ -120,10 +125,13 @@ func TestOrdersAreFound(t *testing.T) {
 	}
 	ana := s.Influencer(s.live, "Ana Prado")
 	now := time.Now()
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-1", Name: "#1001", TotalMinor: 100, InfluencerID: ana, Evidence: "coupon", CreatedAt: now})
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-2", Name: "#1002", TotalMinor: 200, Status: commerce.OrderCancelled, CreatedAt: now.Add(-time.Hour)})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-1", Name: "#1001", TotalMinor: 100, InfluencerID: ana,
+		Evidence: "coupon", CreatedAt: now})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "gid-2", Name: "#1002", TotalMinor: 200, Status: commerce.OrderCancelled,
+		CreatedAt: now.Add(-time.Hour)})
 	s.Put(reporttest.Order{CompanyID: s.box, ID: "gid-3", Name: "#1001", TotalMinor: 300})
-	s.Key(s.live, "gid-2", facts.Key{Kind: facts.KeyEmail, Value: s.hasher.Company(s.live, "BR").Email("maria@example.com")}, now.Add(-time.Hour))
+	s.Key(s.live, "gid-2",
+		facts.Key{Kind: facts.KeyEmail, Value: s.hasher.Company(s.live, "BR").Email("maria@example.com")}, now.Add(-time.Hour))
 	f := func(query string, want ...string) {
 		t.Helper()
 		page := s.readAs(owner, "/dashboard/orders"+at+query)
@@ -166,7 +174,8 @@ func TestWhatWaitsIsDecided(t *testing.T) {
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
 	putOdd(s)
-	if text := s.readAs(owner, "/dashboard/payouts"+at); !contains(text, "1 commission waits for your decision", "Ana Prado", "In review", "R$ 10.00") {
+	if text := s.readAs(owner, "/dashboard/payouts"+at); !contains(text, "1 commission waits for your decision", "Ana Prado",
+		"In review", "R$ 10.00") {
 		t.Errorf("payouts read %q", text)
 	}
 	if text := s.readAs(owner, "/dashboard/reviews"+at); !contains(text, "Order waits", "Ana Prado would get R$ 10.00", "Accept and pay") {
@@ -178,7 +187,8 @@ func TestWhatWaitsIsDecided(t *testing.T) {
 	}
 	decide := func(id, influencer, decision string, want int) {
 		t.Helper()
-		status, _, to := s.send(owner, "/dashboard/order/evidence"+at+"&id="+id, url.Values{"influencer": {influencer}, "decision": {decision}, "from": {"reviews"}})
+		status, _, to := s.send(owner, "/dashboard/order/evidence"+at+"&id="+id,
+			url.Values{"influencer": {influencer}, "decision": {decision}, "from": {"reviews"}})
 		if status != want || want == http.StatusSeeOther && !strings.HasPrefix(to, "/dashboard/reviews?") {
 			t.Errorf("%s %s: %d to %q, want %d", decision, id, status, to, want)
 		}
@@ -197,7 +207,8 @@ func TestWhatWaitsIsDecided(t *testing.T) {
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("a period of the future: %d", status)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/statements"+at, url.Values{"end_date": {time.Now().AddDate(0, 0, -1).Format(time.DateOnly)}}); status != http.StatusSeeOther {
+	if status, _, _ := s.send(owner, "/dashboard/statements"+at,
+		url.Values{"end_date": {time.Now().AddDate(0, 0, -1).Format(time.DateOnly)}}); status != http.StatusSeeOther {
 		t.Errorf("close: %d", status)
 	}
 }
@@ -206,11 +217,14 @@ func TestCostsAreKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	rent := url.Values{"name": {"Aluguel"}, "category": {"rent"}, "value": {"3.100,00"}, "frequency": {"monthly"}, "start_date": {"2026-01-01"}}
+	rent := url.Values{"name": {"Aluguel"}, "category": {"rent"}, "value": {"3.100,00"}, "frequency": {"monthly"},
+		"start_date": {"2026-01-01"}}
 	for name, c := range map[string]struct{ value, want string }{
-		"name": {"", "is empty"}, "value": {"0", "must be greater than 0"}, "frequency": {"yearly", "must be one of"}, "start_date": {"", "is required"}, "end_date": {"2025-01-01", "is before the start"},
+		"name": {"", "is empty"}, "value": {"0", "must be greater than 0"}, "frequency": {"yearly", "must be one of"},
+		"start_date": {"", "is required"}, "end_date": {"2025-01-01", "is before the start"},
 	} {
-		if status, text, _ := s.send(owner, "/dashboard/costs"+at, changed(rent, name, c.value)); status != http.StatusUnprocessableEntity || !contains(text, c.want) {
+		if status, text, _ := s.send(owner, "/dashboard/costs"+at, changed(rent, name, c.value)); status != http.StatusUnprocessableEntity ||
+			!contains(text, c.want) {
 			t.Errorf("%s %q: %d, without %q", name, c.value, status, c.want)
 		}
 	}
@@ -228,10 +242,12 @@ func TestCostsAreKept(t *testing.T) {
 	if status, _, _ := s.send(owner, "/dashboard/costs"+at, changed(edit, "value", "3200")); status != http.StatusSeeOther {
 		t.Errorf("change: %d", status)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/costs/remove"+at, url.Values{"id": {list[0].ID}, "frequency": {"weekly"}}); status != http.StatusNotFound {
+	if status, _, _ := s.send(owner, "/dashboard/costs/remove"+at,
+		url.Values{"id": {list[0].ID}, "frequency": {"weekly"}}); status != http.StatusNotFound {
 		t.Errorf("remove another pair: %d", status)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/costs/remove"+at, url.Values{"id": {list[0].ID}, "frequency": {"monthly"}}); status != http.StatusSeeOther {
+	if status, _, _ := s.send(owner, "/dashboard/costs/remove"+at,
+		url.Values{"id": {list[0].ID}, "frequency": {"monthly"}}); status != http.StatusSeeOther {
 		t.Errorf("remove: %d", status)
 	}
 }
@@ -247,13 +263,16 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	}
 	long := now.AddDate(0, -3, 0).Format(time.DateOnly)
 	s.Cost(s.live, s.Influencer(s.live, "Ana"), "", 1000, commerce.Daily, long)
-	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 100, Frequency: commerce.Daily, StartDate: long}
-	if err := s.DB.AddAdditionalCost(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: now.AddDate(0, -3, 0)}, cost); err != nil {
+	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 100,
+		Frequency: commerce.Daily, StartDate: long}
+	if err := s.DB.AddAdditionalCost(t.Context(),
+		commerce.Author{CompanyID: s.live, Actor: "cli", At: now.AddDate(0, -3, 0)}, cost); err != nil {
 		t.Fatal(err)
 	}
 	s.sumDay(now.AddDate(0, 0, -2).Format(time.DateOnly)) // R$ 125.00 commission
 	text := s.readAs(owner, "/dashboard/costs?company="+s.live)
-	if !contains(text, "Total marketing cost R$ 455.00", "Commission R$ 125.00", "Agreed with influencers R$ 300.00", "Additional costs R$ 30.00") {
+	if !contains(text, "Total marketing cost R$ 455.00", "Commission R$ 125.00", "Agreed with influencers R$ 300.00",
+		"Additional costs R$ 30.00") {
 		t.Errorf("%s", text)
 	}
 }

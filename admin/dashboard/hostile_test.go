@@ -66,7 +66,8 @@ func TestNoAddressBreaksAPage(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/dashboard/%00", "/dashboard/%ff", "/dashboard/assets/%00", "/dashboard/assets/..%2f..%2fserver.go", "/%00"} {
+	for _, path := range []string{"/dashboard/%00", "/dashboard/%ff", "/dashboard/assets/%00",
+		"/dashboard/assets/..%2f..%2fserver.go", "/%00"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,8 @@ func TestNoFormBreaksTheLogIn(t *testing.T) {
 		s.setAddress(testAddress(i)) // the limits of attempts are another test's
 		for _, field := range []string{"email", "password", "next"} {
 			form := "email=" + url.QueryEscape(testEmail) + "&password=wrong+password"
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/dashboard/login", strings.NewReader(field+"="+value+"&"+form))
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/dashboard/login",
+				strings.NewReader(field+"="+value+"&"+form))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -167,7 +167,8 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 	s.render(w, r, status, "influencer.html", page)
 }
 
-func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64, today string) campaignBlock {
+func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
+	today string) campaignBlock {
 	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
 	for _, link := range i.Links {
 		if link.CampaignID == c.CampaignID {
@@ -181,7 +182,9 @@ func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.C
 	for _, coupon := range i.Coupons {
 		if coupon.CampaignID == c.CampaignID {
 			state := stateOf(coupon.CouponTerms, today)
-			block.Coupons = append(block.Coupons, couponLine{Code: coupon.Code, Period: v.lang.Period(coupon.StartDate, coupon.EndDate), State: state, StateText: v.lang.T("coupon." + state)})
+			block.Coupons = append(block.Coupons,
+				couponLine{Code: coupon.Code, Period: v.lang.Period(coupon.StartDate, coupon.EndDate), State: state,
+					StateText: v.lang.T("coupon." + state)})
 		}
 	}
 	return block
@@ -246,7 +249,8 @@ func (s *Server) timelineOf(v pageRequest, coupons []commerce.Coupon, today stri
 		if c.EndDate != "" && c.EndDate < first.Format(time.DateOnly) || c.StartDate > last.Format(time.DateOnly) || len(t.Rows) == mostTimeline {
 			continue
 		}
-		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today), X: at(c.StartDate, first), Y: len(t.Rows) * rowHeight}
+		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today),
+			X: at(c.StartDate, first), Y: len(t.Rows) * rowHeight}
 		row.W = max(4, at(c.EndDate, last)-row.X)
 		t.Rows = append(t.Rows, row)
 	}
@@ -289,7 +293,8 @@ func (s *Server) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest)
 		}
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" `+
+		`shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
 		size+2*quiet, path.String())
 }
 
@@ -305,7 +310,8 @@ func (s *Server) back(w http.ResponseWriter, r *http.Request, v pageRequest, wha
 
 // saveHere saves a form of an influencer's page, and answers: with page, which has the form,
 // where something typed is wrong.
-func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage, change preview.Change) {
+func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage,
+	change preview.Change) {
 	if !f.Failed() {
 		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
 		if err != nil && !s.refuseRule(f, err) {
@@ -324,7 +330,8 @@ func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest,
 }
 
 // removeHere removes something of an influencer, and answers.
-func (s *Server) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string, change preview.Change) {
+func (s *Server) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string,
+	change preview.Change) {
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
 	switch {
 	case answered:
@@ -377,7 +384,8 @@ func (s *Server) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest)
 		return
 	}
 	f := s.linksForm(v, r.PostForm)
-	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i), commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
+	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i),
+		commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
 	switch {
 	case !ok:
 	case f.Failed():
@@ -433,7 +441,8 @@ func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) 
 		return
 	}
 	f := s.agreementForm(v, i, r.PostForm)
-	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))}, CostTerms: s.typedCost(r, v, f)}
+	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
+		CostTerms: s.typedCost(r, v, f)}
 	asked.CampaignCost = asked.CampaignID != ""
 	if r.PostForm.Get("campaign_id") != asked.CampaignID {
 		f.fail("campaign_id", v.lang.T("form.choose"))

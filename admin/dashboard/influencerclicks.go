@@ -107,7 +107,8 @@ func (s *Server) unprovenForm(v pageRequest, now string, typed map[string][]stri
 	if now == "" {
 		now = ownSetting
 	}
-	f.add(field{Name: "own_unproven", Type: "select", Value: now, Options: f.options("unproven", append([]string{ownSetting}, commerce.UnprovenRules...)...)})
+	f.add(field{Name: "own_unproven", Type: "select", Value: now,
+		Options: f.options("unproven", append([]string{ownSetting}, commerce.UnprovenRules...)...)})
 	return f
 }
 

@@ -23,7 +23,8 @@ func TestAnInfluencersClicksAreTold(t *testing.T) {
 	s.Link(s.live, ana, outono, "bbbb2222")
 	s.Link(s.live, beto, s.Campaign(s.live, beto, "x"), "cccc3333")
 	s.Traffic(s.live, nil, []facts.Clicks{
-		{Day: "2026-11-20", Code: "aaaa1111", Clicks: 25}, {Day: "2026-10-22", Code: "aaaa1111", Clicks: 5}, {Day: "2026-10-21", Code: "aaaa1111", Clicks: 1000},
+		{Day: "2026-11-20", Code: "aaaa1111", Clicks: 25}, {Day: "2026-10-22", Code: "aaaa1111", Clicks: 5},
+		{Day: "2026-10-21", Code: "aaaa1111", Clicks: 1000},
 		{Day: "2026-11-20", Code: "bbbb2222", Clicks: 1}, {Day: "2026-11-20", Code: "cccc3333", Clicks: 700},
 	})
 	owner := s.loggedIn()
@@ -35,8 +36,10 @@ func TestAnInfluencersClicksAreTold(t *testing.T) {
 		t.Errorf("the page counts what is not of these days, or not hers: %s", text)
 	}
 	status, rows := s.download(owner, "/dashboard/influencer.csv?company="+s.live+"&id="+ana)
-	if status != http.StatusOK || len(rows) != 3 || rows[0]["day"] != "2026-10-22" || rows[0]["clicks"] != "5" || rows[1]["code"] != "aaaa1111" || rows[1]["clicks"] != "25" ||
-		rows[2]["short_url"] != "https://go.example.com/bbbb2222" || rows[2]["url"] != "https://loja.example.com/" || rows[2]["campaign_id"] != outono {
+	if status != http.StatusOK || len(rows) != 3 || rows[0]["day"] != "2026-10-22" || rows[0]["clicks"] != "5" ||
+		rows[1]["code"] != "aaaa1111" || rows[1]["clicks"] != "25" ||
+		rows[2]["short_url"] != "https://go.example.com/bbbb2222" || rows[2]["url"] != "https://loja.example.com/" ||
+		rows[2]["campaign_id"] != outono {
 		t.Errorf("the file: %d %v", status, rows)
 	}
 	for _, id := range []string{"", "x", s.Store.StoreID} {
@@ -65,13 +68,15 @@ func TestAnInfluencersOwnRuleForUnprovenLinks(t *testing.T) {
 	for _, c := range []struct {
 		value, want string
 		status      int
-	}{{"pay", "pay", http.StatusSeeOther}, {"ignore", "ignore", http.StatusSeeOther}, {"maybe", "ignore", http.StatusUnprocessableEntity}, {"", "ignore", http.StatusUnprocessableEntity}, {"store", "", http.StatusSeeOther}} {
+	}{{"pay", "pay", http.StatusSeeOther}, {"ignore", "ignore", http.StatusSeeOther}, {"maybe", "ignore", http.StatusUnprocessableEntity},
+		{"", "ignore", http.StatusUnprocessableEntity}, {"store", "", http.StatusSeeOther}} {
 		status, _, _ := s.send(owner, "/dashboard/influencer/unproven"+at, url.Values{"own_unproven": {c.value}})
 		if status != c.status || is() != c.want {
 			t.Errorf("%q: %d, and it is %q", c.value, status, is())
 		}
 	}
-	if status, _, _ := s.send(owner, "/dashboard/influencer/unproven?company="+s.box+"&id="+ana, url.Values{"own_unproven": {"pay"}}); status != http.StatusNotFound {
+	if status, _, _ := s.send(owner, "/dashboard/influencer/unproven?company="+s.box+"&id="+ana,
+		url.Values{"own_unproven": {"pay"}}); status != http.StatusNotFound {
 		t.Errorf("in the other environment: %d", status)
 	}
 }
@@ -89,7 +94,8 @@ func TestSignsOfOneInfluencer(t *testing.T) {
 	for _, i := range list {
 		text := s.readAs(owner, "/dashboard/signs?company="+s.live+"&influencer="+i.InfluencerID)
 		spreads, late := contains(text, "A coupon spreads"), contains(text, "Links opened after the checkout began")
-		if !contains(text, "These are about "+i.Name+" alone", "All signs") || spreads != (i.Name == "Lia Couto") || late != (i.Name == "Extensão") {
+		if !contains(text, "These are about "+i.Name+" alone", "All signs") || spreads != (i.Name == "Lia Couto") ||
+			late != (i.Name == "Extensão") {
 			t.Errorf("%s: %s", i.Name, text)
 		}
 	}

@@ -70,13 +70,15 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 	if query.Has("page") {
 		number, err = strconv.Atoi(query.Get("page"))
 	}
-	if err != nil || number < 1 || number > maxInfluencerPage || sort != "" && !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
+	if err != nil || number < 1 || number > maxInfluencerPage || sort != "" && !slices.Contains(commerce.InfluencerSorts, sort) ||
+		text != "" && !commerce.IsID(text) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
 	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), Text: text, Form: f}
 	for _, name := range commerce.InfluencerSorts {
-		page.Sorts = append(page.Sorts, option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
+		page.Sorts = append(page.Sorts,
+			option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
 	}
 	page.File = storePath(influencersPath+csvEnding, v.current.CompanyID, "q", text, "sort", sort)
 	search, err := s.influencerSearch(v, text, sort)
@@ -113,7 +115,8 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 		}
 		page.List = append(page.List, influencerLine{
 			Has: has, Name: i.Name, Category: i.Category, Href: storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID),
-			Orders: v.lang.Count(i.Orders), Total: v.lang.Sum(i.TotalMinor, v.current.Currency), Earning: v.lang.Sum(i.CommissionMinor, v.current.Currency),
+			Orders: v.lang.Count(i.Orders), Total: v.lang.Sum(i.TotalMinor, v.current.Currency),
+			Earning: v.lang.Sum(i.CommissionMinor, v.current.Currency),
 		})
 	}
 	s.render(w, r, status, "influencers.html", page)
@@ -127,7 +130,8 @@ func (s *Server) influencerSearch(v pageRequest, text, sort string) (commerce.In
 		return commerce.InfluencerSearch{}, errBadAddress
 	}
 	now := s.now().In(zoneOf(v.current.Timezone))
-	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly), Today: now.Format(time.DateOnly), Currency: v.current.Currency}, nil
+	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly),
+		Today: now.Format(time.DateOnly), Currency: v.current.Currency}, nil
 }
 
 // registrationForm asks for what POST /influencers takes: more links, coupons and
@@ -163,21 +167,24 @@ func (s *Server) costFields(v pageRequest, f *form, required bool) {
 var (
 	couponNames = map[string]string{"coupons[0].cupom": "code", "coupons[0].start_date": "coupon_start", "coupons[0].end_date": "coupon_end",
 		"cupom": "code", "campaign_id": "campaign_id", "start_date": "coupon_start", "end_date": "coupon_end"}
-	costNames = map[string]string{"costs[0].var_fee": "var_fee", "costs[0].fixed_fee": "fixed_fee", "costs[0].value": "value", "costs[0].frequency": "frequency",
+	costNames = map[string]string{"costs[0].var_fee": "var_fee", "costs[0].fixed_fee": "fixed_fee", "costs[0].value": "value",
+		"costs[0].frequency":  "frequency",
 		"costs[0].start_date": "cost_start", "costs[0].end_date": "cost_end", "costs[0]": "var_fee",
 		"start_date": "cost_start", "end_date": "cost_end", "": "var_fee"}
 )
 
 // typedCoupon reads the coupon's fields.
 func typedCoupon(r *http.Request) commerce.CouponTerms {
-	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(r.PostForm.Get("code"))), StartDate: r.PostForm.Get("coupon_start"), EndDate: r.PostForm.Get("coupon_end")}
+	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(r.PostForm.Get("code"))), StartDate: r.PostForm.Get("coupon_start"),
+		EndDate: r.PostForm.Get("coupon_end")}
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
 func (s *Server) typedCost(r *http.Request, v pageRequest, f *form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")), ValueMinor: s.typedMoney(v, f, "value", get("value")),
-		Frequency: get("frequency"), StartDate: get("cost_start"), EndDate: get("cost_end"), CouponCost: get("coupon_only") == "yes"}
+	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")),
+		ValueMinor: s.typedMoney(v, f, "value", get("value")),
+		Frequency:  get("frequency"), StartDate: get("cost_start"), EndDate: get("cost_end"), CouponCost: get("coupon_only") == "yes"}
 	if text := commerce.TypedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
 		var err error
 		if c.VarFee, err = commerce.ParseDecimal(text); err != nil {
@@ -212,7 +219,8 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest)
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails
 // at the form's fields; false: the request is answered.
-func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string, asked commerce.Registration) (made commerce.Registered, ok bool) {
+func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+	asked commerce.Registration) (made commerce.Registered, ok bool) {
 	names := map[string]string{}
 	for _, of := range []map[string]string{couponNames, costNames} {
 		for path, name := range of {
@@ -251,7 +259,8 @@ func (s *Server) refuseLinks(r *http.Request, f *form, links []string) {
 
 // viewCosts are the agreements of an influencer, as lines.
 func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
-	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"), Period: l.Period(c.StartDate, c.EndDate)}
+	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"),
+		Period: l.Period(c.StartDate, c.EndDate)}
 	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
 	switch {
 	case whatever && campaign != "":

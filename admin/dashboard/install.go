@@ -147,12 +147,13 @@ func (s *Server) makeTokens(w http.ResponseWriter, r *http.Request, v pageReques
 func (s *Server) addOrigin(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := originForm(v, r.PostForm)
 	origin, host := shopOrigin(r.PostForm.Get("origin"))
-	_, _, err := s.db.ChangeSettings(r.Context(), commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: func(now *commerce.Settings) {
-		now.Origins = with(now.Origins, origin)
-		if host != "" {
-			now.Hosts = with(now.Hosts, host)
-		}
-	}})
+	_, _, err := s.db.ChangeSettings(r.Context(),
+		commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: func(now *commerce.Settings) {
+			now.Origins = with(now.Origins, origin)
+			if host != "" {
+				now.Hosts = with(now.Hosts, host)
+			}
+		}})
 	var refused *commerce.SettingsError
 	switch {
 	case errors.As(err, &refused):

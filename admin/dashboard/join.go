@@ -68,7 +68,8 @@ func (s *Server) invitationBy(w http.ResponseWriter, r *http.Request, text strin
 
 func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i commerce.Invitation, token string, f *form) {
 	l := s.langOf(r)
-	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)), Here: JoinPath + "?token=" + token,
+	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)),
+		Here:  JoinPath + "?token=" + token,
 		Token: token, Email: i.Email, Form: f, Button: l.T("join.enter")}
 	if i.Reset() {
 		page.Title, page.Lead, page.Button = l.T("join.reset"), l.T("join.reset_lead", i.Email), l.T("join.save")

@@ -130,7 +130,8 @@ func keyForm(v pageRequest, values map[string][]string) *form {
 	f.add(field{Name: "name", Required: true, Max: commerce.MaxKeyName})
 	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", v.openEnvironments()...)})
 	f.add(field{Name: "type", Type: "select", Value: commerce.OwnPlatform, Options: f.options("type", commerce.KeyTypes...)})
-	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(commerce.AdminScopes), Options: f.options("scope", scopeNames(commerce.Scopes)...)})
+	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(commerce.AdminScopes),
+		Options: f.options("scope", scopeNames(commerce.Scopes)...)})
 	f.add(field{Name: "life", Type: "select", Value: "0", Options: f.options("life", keyLives...)})
 	return f
 }

@@ -111,7 +111,8 @@ func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, v s
 
 // ofStore answers a member's request for a statement: the influencer's page, with links to
 // the orders.
-func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter, *http.Request, pageRequest) {
+func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
+	*http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
 		var statement commerce.Statement
@@ -125,7 +126,9 @@ func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v st
 		serve(w, r, statementView{
 			company: v.current.CompanyID, statement: statement,
 			path: storePath(statementPath, v.current.CompanyID, "id", id), csv: storePath(statementPath+csvEnding, v.current.CompanyID, "id", id),
-			back: storePath(statementsPath, v.current.CompanyID), order: func(orderID string) string { return orderPath(v.current.CompanyID, orderID) },
+			back: storePath(statementsPath, v.current.CompanyID), order: func(orderID string) string {
+				return orderPath(v.current.CompanyID, orderID)
+			},
 		})
 	}
 }
@@ -147,7 +150,8 @@ func (s *Server) inTurn(serve func(http.ResponseWriter, *http.Request, pageReque
 // linked is the page of a statement.
 func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.langOf(r), v.statement
-	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate), CSV: v.csv, Back: v.back,
+	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate),
+		CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	var err error
 	if page.Store, err = s.db.CompanyName(r.Context(), v.company); err != nil {
@@ -262,7 +266,8 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVi
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.
-func (s *Server) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine, f func(commerce.StatementLine)) (err error) {
+func (s *Server) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine,
+	f func(commerce.StatementLine)) (err error) {
 	for {
 		for _, line := range lines {
 			f(line)

@@ -34,7 +34,8 @@ func newLinkedSite(t *testing.T, orders int) *linkedSite {
 	s.setClock(mayDay)
 	s.ana = s.Influencer(s.live, "Ana Prado")
 	for i := range orders {
-		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("10%04d", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 123450})
+		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("10%04d", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+			InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 123450})
 	}
 	s.statement = s.Ask(s.live, s.ana, "BRL", "2026-04-30", 0)
 	s.link = statementlink.Link{CompanyID: s.live, StatementID: s.statement, InfluencerID: s.ana, Expires: mayDay.Add(time.Hour)}
@@ -78,9 +79,12 @@ func (s *linkedSite) get(path, language string) (*http.Response, string) {
 func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 	t.Parallel()
 	s := newLinkedSite(t, 2)
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "maria@example.com", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: -100})
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "others", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.Influencer(s.live, "Beto Lima"), Evidence: "coupon", CommissionMinor: 55500})
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "later", CreatedAt: mayDay, TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 66600})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "maria@example.com", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+		InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: -100})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "others", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+		InfluencerID: s.Influencer(s.live, "Beto Lima"), Evidence: "coupon", CommissionMinor: 55500})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "later", CreatedAt: mayDay, TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon",
+		CommissionMinor: 66600})
 	path := s.path(s.link)
 	if _, page := s.get(path, "en"); !strings.Contains(page, "This statement is being closed.") {
 		t.Errorf("while it is closing: %s", page)
@@ -102,8 +106,10 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 				t.Errorf("%s: the page says %q", language, text)
 			}
 		}
-		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow, noarchive", "X-Content-Type-Options": "nosniff",
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"} {
+		for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+			"X-Robots-Tag": "noindex, nofollow, noarchive", "X-Content-Type-Options": "nosniff",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'none'; base-uri 'none'; " +
+				"frame-ancestors 'none'"} {
 			if got := answer.Header.Get(name); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
@@ -112,14 +118,16 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 			t.Errorf("cookies: %v", answer.Cookies())
 		}
 	}
-	f("en", "Loja Exemplo Statement Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid", "3 orders R$ 2,468.00 Total R$ 2,468.00", "100000 22 Mar 2026 R$ 1,234.50", "(email) 22 Mar 2026 −R$ 1.00")
+	f("en", "Loja Exemplo Statement Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid", "3 orders R$ 2,468.00 Total R$ 2,468.00",
+		"100000 22 Mar 2026 R$ 1,234.50", "(email) 22 Mar 2026 −R$ 1.00")
 	f("pt-BR", "Extrato de comissões", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 22/03/2026 R$ 1.234,50")
 
 	answer, _ := s.get(path+"/csv", "en")
 	if answer.Header.Get("Content-Disposition") != `attachment; filename="statement-2026-04-30.csv"` {
 		t.Errorf("%v", answer.Header)
 	}
-	if err := s.DB.PayStatement(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test", At: mayDay}, commerce.StatementPayment{StatementID: s.statement, PaidAt: mayDay, Reference: "PIX <8127>"}); err != nil {
+	if err := s.DB.PayStatement(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test", At: mayDay},
+		commerce.StatementPayment{StatementID: s.statement, PaidAt: mayDay, Reference: "PIX <8127>"}); err != nil {
 		t.Fatal(err)
 	}
 	f("en", "Paid on 1 May 2026 Reference: PIX &lt;8127&gt;")
@@ -170,7 +178,8 @@ func TestALinkThatIsAlteredExpiredOrRevokedShowsNothing(t *testing.T) {
 func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 	t.Parallel()
 	s := newLinkedSite(t, 1203)
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "=1+2", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: -50})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "=1+2", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.ana,
+		Evidence: "coupon", CommissionMinor: -50})
 	s.Close(s.live)
 	path := s.path(s.link)
 	rows := 0
@@ -221,7 +230,8 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 func TestALinkedStatementFitsAPhoneAndAPage(t *testing.T) {
 	browser := devtest.Browser(t)
 	s := newLinkedSite(t, 3)
-	s.Put(reporttest.Order{CompanyID: s.live, ID: strings.Repeat("long-", 40), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000, InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 999_999_999_999})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: strings.Repeat("long-", 40), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+		InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 999_999_999_999})
 	s.Close(s.live)
 	page := browser.MustPage("").Timeout(2 * time.Minute)
 	page.MustNavigate(s.url + s.path(s.link)).MustWaitLoad()
@@ -260,7 +270,8 @@ func TestALinkedStatementIsNotReadTooOften(t *testing.T) {
 		t.Errorf("it is read %d times at once", most)
 	}
 	s.link.Expires = s.link.Expires.Add(time.Second) // another link to the same
-	if answer, text := s.get(s.path(s.link), "pt-BR"); answer.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "Visitas demais") {
+	if answer, text := s.get(s.path(s.link), "pt-BR"); answer.StatusCode != http.StatusTooManyRequests ||
+		!strings.Contains(text, "Visitas demais") {
 		t.Errorf("%d: %s", answer.StatusCode, text)
 	}
 	s.setClock(mayDay.Add(time.Second))
@@ -287,7 +298,8 @@ func TestAnOwnerMakesALinkAndTheAuditLogSaysSo(t *testing.T) {
 	if text := s.readAs(owner, "/dashboard/audit"+at+"&kind=statement."); !contains(text, "Link to a statement made", testEmail) {
 		t.Errorf("the audit log reads %q", text)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/statements/link?company="+s.box, url.Values{"statement": {s.statement}}); status != http.StatusNotFound {
+	if status, _, _ := s.send(owner, "/dashboard/statements/link?company="+s.box,
+		url.Values{"statement": {s.statement}}); status != http.StatusNotFound {
 		t.Errorf("from the other environment: %d", status)
 	}
 }

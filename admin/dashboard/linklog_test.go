@@ -27,7 +27,9 @@ func TestTheLogHasNoLinkToAStatement(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s, err := New(Config{TokenSecret: bytes.Repeat([]byte("t"), 32)}, Deps{
-		Database: brokenStore{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Hints: func(context.Context, func([]byte) error) error { return nil },
+		Database: brokenStore{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Hints: func(context.Context, func([]byte) error) error {
+			return nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +41,8 @@ func TestTheLogHasNoLinkToAStatement(t *testing.T) {
 	}
 	out := httptest.NewRecorder()
 	s.ServeHTTP(out, httptest.NewRequest(http.MethodGet, statementlink.Path+token, nil))
-	if out.Code != http.StatusServiceUnavailable || !strings.Contains(log.String(), "the database is broken") || !strings.Contains(log.String(), statementlink.Path) {
+	if out.Code != http.StatusServiceUnavailable || !strings.Contains(log.String(), "the database is broken") ||
+		!strings.Contains(log.String(), statementlink.Path) {
 		t.Errorf("%d, and the log is %q", out.Code, log.String())
 	}
 	if strings.Contains(log.String(), token) {

@@ -65,20 +65,34 @@ type fileReader func(ctx context.Context, r *http.Request, v pageRequest, f *lis
 
 func (s *Server) listRoutes() []route {
 	return []route{
-		{pattern: "GET " + ordersPath + csvEnding, handle: s.file("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
-			"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
-		{pattern: "GET " + influencersPath + csvEnding, handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
-			"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
-		{pattern: "GET " + influencerPath + csvEnding, handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
-		{pattern: "GET " + payoutsPath + csvEnding, handle: s.file("payouts", []string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
-		{pattern: "GET " + reviewsPath + csvEnding, handle: s.file("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
-			"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
-		{pattern: "GET " + statementsPath + csvEnding, handle: s.file("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
-			"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
-		{pattern: "GET " + costsPath + csvEnding, handle: s.file("costs", []string{"additional_cost_id", "name", "category", "value_brl", "frequency", "start_date", "end_date"}, s.costsFile)},
-		{pattern: "GET " + peoplePath + csvEnding, owner: true, handle: s.file("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
-		{pattern: "GET " + keysPath + csvEnding, owner: true, handle: s.file("keys", []string{"key_id", "name", "environment", "type", "scopes", "ends_with", "created_at", "last_used_at", "expires_at", "revoked_at"}, s.keysFile)},
-		{pattern: "GET " + auditPath + csvEnding, owner: true, handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
+		{pattern: "GET " + ordersPath + csvEnding,
+			handle: s.file("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
+				"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
+		{pattern: "GET " + influencersPath + csvEnding,
+			handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
+				"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
+		{pattern: "GET " + influencerPath + csvEnding,
+			handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
+		{pattern: "GET " + payoutsPath + csvEnding,
+			handle: s.file("payouts",
+				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
+		{pattern: "GET " + reviewsPath + csvEnding,
+			handle: s.file("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
+				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
+		{pattern: "GET " + statementsPath + csvEnding,
+			handle: s.file("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
+				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
+		{pattern: "GET " + costsPath + csvEnding,
+			handle: s.file("costs",
+				[]string{"additional_cost_id", "name", "category", "value_brl", "frequency", "start_date", "end_date"}, s.costsFile)},
+		{pattern: "GET " + peoplePath + csvEnding, owner: true,
+			handle: s.file("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
+		{pattern: "GET " + keysPath + csvEnding, owner: true,
+			handle: s.file("keys",
+				[]string{"key_id", "name", "environment", "type", "scopes", "ends_with", "created_at", "last_used_at", "expires_at", "revoked_at"},
+				s.keysFile)},
+		{pattern: "GET " + auditPath + csvEnding, owner: true,
+			handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
 	}
 }
 
@@ -146,8 +160,10 @@ func (s *Server) ordersFile(ctx context.Context, r *http.Request, v pageRequest,
 			return err
 		}
 		for _, sale := range sales {
-			if err := f.add(sale.OrderID, sale.Name, momentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency, minorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
-				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence), minorText(decimal.NewFromInt(sale.CommissionMinor), sale.Currency),
+			if err := f.add(sale.OrderID, sale.Name, momentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency,
+				minorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
+				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence),
+				minorText(decimal.NewFromInt(sale.CommissionMinor), sale.Currency),
 				minorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test)); err != nil {
 				return err
 			}
@@ -179,7 +195,8 @@ func (s *Server) influencersFile(ctx context.Context, r *http.Request, v pageReq
 			return err
 		}
 		for _, i := range list {
-			if err := f.add(i.InfluencerID, i.Name, i.Category, strconv.FormatInt(i.Links, 10), strconv.FormatInt(i.Coupons, 10), strconv.FormatInt(i.Costs, 10), strconv.FormatInt(i.Orders, 10),
+			if err := f.add(i.InfluencerID, i.Name, i.Category, strconv.FormatInt(i.Links, 10), strconv.FormatInt(i.Coupons, 10),
+				strconv.FormatInt(i.Costs, 10), strconv.FormatInt(i.Orders, 10),
 				minorText(i.TotalMinor, search.Currency), minorText(i.CommissionMinor, search.Currency), search.Currency); err != nil {
 				return err
 			}
@@ -199,7 +216,8 @@ func (s *Server) payoutsFile(ctx context.Context, _ *http.Request, v pageRequest
 			return err
 		}
 		for _, b := range list {
-			if err := f.add(b.InfluencerID, b.Influencer, b.Currency, minorText(b.ExpectedMinor, b.Currency), minorText(b.ReviewMinor, b.Currency), minorText(b.HeldMinor, b.Currency),
+			if err := f.add(b.InfluencerID, b.Influencer, b.Currency, minorText(b.ExpectedMinor, b.Currency), minorText(b.ReviewMinor, b.Currency),
+				minorText(b.HeldMinor, b.Currency),
 				minorText(b.PayableMinor, b.Currency), minorText(b.PaidMinor, b.Currency)); err != nil {
 				return err
 			}
@@ -220,8 +238,10 @@ func (s *Server) reviewsFile(ctx context.Context, _ *http.Request, v pageRequest
 		}
 		for _, review := range list {
 			sale := review.Sale
-			if err := f.add(sale.OrderID, sale.Name, momentText(sale.CreatedAt), sale.Currency, minorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency), review.InfluencerID, review.Influencer,
-				minorText(decimal.NewFromInt(review.CommissionMinor), sale.Currency), minorText(decimal.NewFromInt(review.FixedBRLMinor), commerce.BRL), review.Reason); err != nil {
+			if err := f.add(sale.OrderID, sale.Name, momentText(sale.CreatedAt), sale.Currency,
+				minorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency), review.InfluencerID, review.Influencer,
+				minorText(decimal.NewFromInt(review.CommissionMinor), sale.Currency), minorText(decimal.NewFromInt(review.FixedBRLMinor), commerce.BRL),
+				review.Reason); err != nil {
 				return err
 			}
 		}
@@ -244,7 +264,8 @@ func (s *Server) statementsFile(ctx context.Context, _ *http.Request, v pageRequ
 			if st.State == commerce.StatementClosing { // not known yet
 				opening, total = "", ""
 			}
-			if err := f.add(st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State, strconv.FormatInt(st.Lines, 10), opening, total,
+			if err := f.add(st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+				strconv.FormatInt(st.Lines, 10), opening, total,
 				strconv.FormatBool(st.Carried), momentText(st.PaidAt), st.Reference); err != nil {
 				return err
 			}
@@ -262,7 +283,8 @@ func (s *Server) costsFile(ctx context.Context, _ *http.Request, v pageRequest, 
 		return err
 	}
 	for _, c := range list {
-		if err := f.add(c.ID, c.Name, c.Category, minorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate, c.EndDate); err != nil {
+		if err := f.add(c.ID, c.Name, c.Category, minorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate,
+			c.EndDate); err != nil {
 			return err
 		}
 	}
@@ -308,7 +330,8 @@ func (s *Server) keysFile(ctx context.Context, _ *http.Request, v pageRequest, f
 			return err
 		}
 		for _, k := range list {
-			if err := f.add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, momentText(k.CreatedAt), momentText(k.LastUsedAt),
+			if err := f.add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, momentText(k.CreatedAt),
+				momentText(k.LastUsedAt),
 				momentText(k.ExpiresAt), momentText(k.RevokedAt)); err != nil {
 				return err
 			}

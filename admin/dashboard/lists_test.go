@@ -50,18 +50,21 @@ func TestEveryListIsAFile(t *testing.T) {
 	ana := s.Influencer(s.live, "=Ana")
 	now := time.Now()
 	for i := range 520 { // more than are read at once
-		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("o%03d", i), TotalMinor: 123450, CreatedAt: now.Add(-time.Duration(i) * time.Second)}
+		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("o%03d", i), TotalMinor: 123450,
+			CreatedAt: now.Add(-time.Duration(i) * time.Second)}
 		if i == 0 {
 			o.InfluencerID, o.Evidence, o.CommissionMinor, o.DiscountCode = ana, "coupon", 1234, "+ANA10"
 		}
 		s.Put(o)
 	}
 	s.FindBy(s.live, "o000", "+ANA10")
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 100, InfluencerID: ana, Evidence: "link", CommissionMinor: 10, State: "review", Reason: "unproven"})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "waits", TotalMinor: 100, InfluencerID: ana, Evidence: "link", CommissionMinor: 10,
+		State: "review", Reason: "unproven"})
 	s.Put(reporttest.Order{CompanyID: s.box, ID: "sandbox", TotalMinor: 100})
 	owner := s.loggedIn()
 	registerSample(s)
-	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 120050, Frequency: commerce.Monthly, StartDate: "2026-01-01"}
+	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 120050,
+		Frequency: commerce.Monthly, StartDate: "2026-01-01"}
 	if err := s.DB.AddAdditionalCost(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: now}, cost); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,9 @@ func TestEveryListIsAFile(t *testing.T) {
 		t.Error("a day leads to no file")
 	}
 	first := f("orders", "&coupon=%2BANA10", 1, "commission", "12.34")
-	if len(first) == 1 && (first[0]["influencer"] != "'=Ana" || first[0]["discount_code"] != "'+ANA10" || first[0]["evidence"] != "coupon" || first[0]["status"] != "approved") {
+	if len(first) == 1 &&
+		(first[0]["influencer"] != "'=Ana" || first[0]["discount_code"] != "'+ANA10" || first[0]["evidence"] != "coupon" ||
+			first[0]["status"] != "approved") {
 		t.Errorf("%v", first[0])
 	}
 	f("influencers", "&q=Carla", 1, "influencer", "Carla Souza")
@@ -98,14 +103,18 @@ func TestEveryListIsAFile(t *testing.T) {
 	f("statements", "", -1, "state", "closed")
 	f("costs", "", 1, "value_brl", "1200.50")
 	f("audit", "&kind=additional_cost.", 1, "action", "additional_cost.create")
-	if status, _, _ := s.send(owner, "/dashboard/people/invite?company="+s.live, url.Values{"email": {"bia@loja.example"}, "role": {"analyst"}}); status != http.StatusOK {
+	if status, _, _ := s.send(owner, "/dashboard/people/invite?company="+s.live,
+		url.Values{"email": {"bia@loja.example"}, "role": {"analyst"}}); status != http.StatusOK {
 		t.Fatal(status)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/keys?company="+s.live, url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"own_platform"}, "scopes": {"write_orders", "costs.read"}, "life": {"0"}}); status != http.StatusOK {
+	if status, _, _ := s.send(owner, "/dashboard/keys?company="+s.live,
+		url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"own_platform"}, "scopes": {"write_orders", "costs.read"},
+			"life": {"0"}}); status != http.StatusOK {
 		t.Fatal(status)
 	}
 	people := f("people", "", 2, "email", testEmail)
-	if people[0]["role"] != "owner" || people[0]["invited_until"] != "" || people[1]["email"] != "bia@loja.example" || people[1]["role"] != "analyst" || people[1]["person_id"] != "" || people[1]["invited_until"] == "" {
+	if people[0]["role"] != "owner" || people[0]["invited_until"] != "" || people[1]["email"] != "bia@loja.example" ||
+		people[1]["role"] != "analyst" || people[1]["person_id"] != "" || people[1]["invited_until"] == "" {
 		t.Errorf("%v", people)
 	}
 	for _, k := range f("keys", "", 1, "name", "ERP") {
@@ -141,10 +150,12 @@ func TestOrdersOfOneInfluencer(t *testing.T) {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", InfluencerID: ana, Evidence: "coupon"})
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1002"})
 	owner, at := s.loggedIn(), "/dashboard/orders?company="+s.live
-	if text := s.readAs(owner, at+"&status=0&influencer="+ana); !contains(text, "Only orders of Ana Prado", "All orders", "1001") || contains(text, "1002") {
+	if text := s.readAs(owner, at+"&status=0&influencer="+ana); !contains(text, "Only orders of Ana Prado", "All orders", "1001") ||
+		contains(text, "1002") {
 		t.Errorf("hers: %s", text)
 	}
-	if text := s.readAs(owner, at+"&influencer=0199f3a0-0000-7000-8000-00000000000c"); !contains(text, "Only orders of an influencer who is archived") {
+	if text := s.readAs(owner, at+"&influencer=0199f3a0-0000-7000-8000-00000000000c"); !contains(text,
+		"Only orders of an influencer who is archived") {
 		t.Errorf("nobody's: %s", text)
 	}
 	if text := s.readAs(owner, at); contains(text, "Only orders of") || !contains(text, "1001", "1002") {

@@ -22,7 +22,8 @@ func TestGuessesDoNotLockTheOwnerOut(t *testing.T) {
 	for range 6 {
 		s.logIn(s.client(), testEmail, "guess")
 	}
-	if answer := s.logIn(s.client(), testEmail, testPassword); answer.StatusCode != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+	if answer := s.logIn(s.client(), testEmail, testPassword); answer.StatusCode != http.StatusTooManyRequests ||
+		answer.Header.Get("Retry-After") == "" {
 		t.Errorf("after five guesses, the guesser: %s", answer.Status)
 	}
 	if answer := s.logIn(owner, testEmail, testPassword); answer.StatusCode != http.StatusSeeOther {

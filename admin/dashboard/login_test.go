@@ -155,7 +155,8 @@ func TestASocketRenewsTheLogIn(t *testing.T) {
 	if _, _, err := conn.ReadMessage(); err != nil {
 		t.Error(err)
 	}
-	if conn, answer, err := websocket.DefaultDialer.Dial(socket, http.Header{"Origin": {s.url}}); err == nil || answer.StatusCode != http.StatusUnauthorized {
+	if conn, answer, err := websocket.DefaultDialer.Dial(socket, http.Header{"Origin": {s.url}}); err == nil ||
+		answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a log-in: %v, %v, %v", conn, answer, err)
 	}
 }
@@ -201,7 +202,8 @@ func TestASocketEndsWithTheSession(t *testing.T) {
 	open := func(client *http.Client) *websocket.Conn {
 		t.Helper()
 		dialer := websocket.Dialer{Jar: client.Jar}
-		conn, _, err := dialer.Dial("ws"+strings.TrimPrefix(s.url, "http")+"/dashboard/live?day=2026-11-21&company="+s.live, http.Header{"Origin": {s.url}})
+		conn, _, err := dialer.Dial("ws"+strings.TrimPrefix(s.url, "http")+"/dashboard/live?day=2026-11-21&company="+s.live,
+			http.Header{"Origin": {s.url}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,8 @@ type moveCredit struct {
 // first shows which, and the person saves from there. It reports whether the request is
 // answered; if not, the change is made, or err says why not. f may be nil; back is where
 // a person goes who does not save.
-func (s *Server) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string, change preview.Change) (answered bool, err error) {
+func (s *Server) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+	change preview.Change) (answered bool, err error) {
 	switch r.PostForm.Get("step") {
 	case stepSave:
 		return false, change(r.Context())
@@ -172,7 +173,8 @@ func (p *movesPage) fill(v pageRequest, a *preview.Answer) {
 		}
 	}
 	for _, m := range a.Moves[:min(len(a.Moves), mostMoves)] {
-		line := moveLine{Name: m.OrderID, Href: orderPath(v.current.CompanyID, m.OrderID), When: l.Date(m.CreatedAt.In(zoneOf(v.current.Timezone))),
+		line := moveLine{Name: m.OrderID, Href: orderPath(v.current.CompanyID, m.OrderID),
+			When:       l.Date(m.CreatedAt.In(zoneOf(v.current.Timezone))),
 			Difference: signed(l, m.Amount), Less: m.Amount.Minor.IsNegative()}
 		line.From, line.FromIs = shareWords(l, m.From)
 		line.To, line.ToIs = shareWords(l, m.To)

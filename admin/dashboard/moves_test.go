@@ -24,7 +24,8 @@ import (
 func (s *site) soldWith(code string, ids ...string) {
 	s.t.Helper()
 	for i, id := range ids {
-		s.Put(reporttest.Order{CompanyID: s.live, ID: id, TotalMinor: 20000, DiscountCode: code, CreatedAt: time.Now().Add(-time.Duration(i+1) * time.Hour)})
+		s.Put(reporttest.Order{CompanyID: s.live, ID: id, TotalMinor: 20000, DiscountCode: code,
+			CreatedAt: time.Now().Add(-time.Duration(i+1) * time.Hour)})
 		s.FindBy(s.live, id, code)
 	}
 }
@@ -32,8 +33,9 @@ func (s *site) soldWith(code string, ids ...string) {
 // fresh is a registration with a coupon that is valid since some days.
 func fresh() url.Values {
 	since := time.Now().AddDate(0, 0, -9).Format(time.DateOnly)
-	return url.Values{"name": {"Ana Prado"}, "campaign": {"Outono"}, "links": {"https://loja.example.com/a"}, "code": {"FRESH10"}, "coupon_start": {since},
-		"var_fee": {"10"}, "cost_start": {since}}
+	return url.Values{"name": {"Ana Prado"}, "campaign": {"Outono"}, "links": {"https://loja.example.com/a"}, "code": {"FRESH10"},
+		"coupon_start": {since},
+		"var_fee":      {"10"}, "cost_start": {since}}
 }
 
 // A form that moves orders shows them first, saves nothing, and goes back to what was
@@ -52,7 +54,9 @@ func TestAFormShowsWhatItWouldMove(t *testing.T) {
 		return len(found)
 	}
 	status, text, _ := s.send(owner, path, fresh())
-	if status != http.StatusOK || !contains(html.UnescapeString(text), "What this would move", "Ana Prado", "+R$\u00a040.00", "1001", "1002", "Ana Prado: R$\u00a020.00", "Nobody", `name="code" value="FRESH10"`) {
+	if status != http.StatusOK ||
+		!contains(html.UnescapeString(text), "What this would move", "Ana Prado", "+R$\u00a040.00", "1001", "1002", "Ana Prado: R$\u00a020.00",
+			"Nobody", `name="code" value="FRESH10"`) {
 		t.Errorf("%d %s", status, text)
 	}
 	if n := list(); n != 0 {
@@ -62,10 +66,12 @@ func TestAFormShowsWhatItWouldMove(t *testing.T) {
 		t.Helper()
 		return s.send(owner, path, changed(fresh(), "step", step))
 	}
-	if status, text, _ := with("edit"); status != http.StatusUnprocessableEntity || !contains(text, "Nothing was saved yet", `value="FRESH10"`, `value="Ana Prado"`) || list() != 0 {
+	if status, text, _ := with("edit"); status != http.StatusUnprocessableEntity ||
+		!contains(text, "Nothing was saved yet", `value="FRESH10"`, `value="Ana Prado"`) || list() != 0 {
 		t.Errorf("back to the form: %d", status)
 	}
-	if status, text, _ := s.send(owner, path, changed(fresh(), "var_fee", "101")); status != http.StatusUnprocessableEntity || !contains(text, "must be between 0 and 100") {
+	if status, text, _ := s.send(owner, path, changed(fresh(), "var_fee", "101")); status != http.StatusUnprocessableEntity ||
+		!contains(text, "must be between 0 and 100") {
 		t.Errorf("what is refused is previewed: %d", status)
 	}
 	if status, _, to := with("save"); status != http.StatusSeeOther || !strings.HasPrefix(to, "/dashboard/influencer?") || list() != 1 {
@@ -75,7 +81,8 @@ func TestAFormShowsWhatItWouldMove(t *testing.T) {
 	// and after the preview.
 	taken := changed(fresh(), "name", "Beto Lima")
 	for _, step := range []string{"", "save"} {
-		if status, text, _ := s.send(owner, path, changed(taken, "step", step)); status != http.StatusUnprocessableEntity || !contains(text, "FRESH10 is already Ana Prado") {
+		if status, text, _ := s.send(owner, path, changed(taken, "step", step)); status != http.StatusUnprocessableEntity ||
+			!contains(text, "FRESH10 is already Ana Prado") {
 			t.Errorf("a code that is taken, step %q: %d", step, status)
 		}
 	}
@@ -86,7 +93,8 @@ func TestAFormShowsWhatItWouldMove(t *testing.T) {
 func (s *site) soldByOther(owner *http.Client) []commerce.Influencer {
 	s.t.Helper()
 	s.soldWith("FRESH10", "1001")
-	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live, changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
+	if status, _, _ := s.send(owner, "/dashboard/influencers?company="+s.live,
+		changed(changed(fresh(), "code", "OTHER"), "step", "save")); status != http.StatusSeeOther {
 		s.t.Fatal(status)
 	}
 	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 10)
@@ -105,7 +113,8 @@ func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 	of := "?company=" + s.live + "&id=" + list[0].InfluencerID
 	f := func(path string, values url.Values, want ...string) {
 		t.Helper()
-		if status, text, _ := s.send(owner, path, values); status != http.StatusOK || !contains(html.UnescapeString(text), append(want, "What this would move", "Nothing is saved yet")...) {
+		if status, text, _ := s.send(owner, path, values); status != http.StatusOK ||
+			!contains(html.UnescapeString(text), append(want, "What this would move", "Nothing is saved yet")...) {
 			t.Errorf("%s: %d\n%s", path, status, words(text))
 		}
 		if status, _, to := s.send(owner, path, changed(values, "step", "save")); status != http.StatusSeeOther {
@@ -113,16 +122,19 @@ func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 		}
 	}
 	since := time.Now().AddDate(0, 0, -9).Format(time.DateOnly)
-	f("/dashboard/influencer/coupons"+of, url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}, "coupon_start": {since}}, "+R$\u00a020.00")
+	f("/dashboard/influencer/coupons"+of,
+		url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}, "coupon_start": {since}}, "+R$\u00a020.00")
 	// As the processor does once the coupon is there.
 	s.Key(s.live, "1001", facts.Key{Kind: facts.KeyInfluencer, Value: list[0].InfluencerID}, time.Now().Add(-time.Hour))
 	f("/dashboard/influencer/costs"+of, url.Values{"campaign_id": {""}, "var_fee": {"2,5"}, "cost_start": {since}}, "−R$\u00a015.00")
 	// Settings count from now on: an order of the next days is moved.
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "2001", TotalMinor: 10000, DiscountCode: "FRESH10", CreatedAt: time.Now().Add(48 * time.Hour)})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "2001", TotalMinor: 10000, DiscountCode: "FRESH10",
+		CreatedAt: time.Now().Add(48 * time.Hour)})
 	s.FindBy(s.live, "2001", "FRESH10")
 	f("/dashboard/settings?company="+s.live, typedSettings(map[string]string{"hold_days": "60"}), "2001", "payable on")
 	// What is removed ends now: the order of the next days is moved, those of the past are not.
-	f("/dashboard/influencer/coupons/remove"+of, url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}}, "2001", "Nobody")
+	f("/dashboard/influencer/coupons/remove"+of,
+		url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}}, "2001", "Nobody")
 }
 
 // Somebody else archives the influencer while a person looks at what a form would move:
@@ -139,14 +151,17 @@ func TestAnInfluencerIsArchivedBeforeThePreviewIsSaved(t *testing.T) {
 		"links":   {"links": {"https://loja.example.com/b"}},
 		"archive": {},
 	}
-	if status, text, _ := s.send(owner, "/dashboard/influencer/coupons?company="+s.live+"&id="+id, forms["coupons"]); status != http.StatusOK || !contains(text, "What this would move") {
+	if status, text, _ := s.send(owner, "/dashboard/influencer/coupons?company="+s.live+"&id="+id,
+		forms["coupons"]); status != http.StatusOK || !contains(text, "What this would move") {
 		t.Fatalf("%d %s", status, words(text))
 	}
-	if _, err := s.DB.ArchiveInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()}, before[0].Name, ""); err != nil {
+	if _, err := s.DB.ArchiveInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()},
+		before[0].Name, ""); err != nil {
 		t.Fatal(err)
 	}
 	for path, values := range forms {
-		if status, text, _ := s.send(owner, "/dashboard/influencer/"+path+"?company="+s.live+"&id="+id, changed(values, "step", "save")); status != http.StatusNotFound || !contains(text, "No such influencer", "archived meanwhile") {
+		if status, text, _ := s.send(owner, "/dashboard/influencer/"+path+"?company="+s.live+"&id="+id,
+			changed(values, "step", "save")); status != http.StatusNotFound || !contains(text, "No such influencer", "archived meanwhile") {
 			t.Errorf("%s: %d %s", path, status, words(text))
 		}
 	}
@@ -159,7 +174,8 @@ func TestAnInfluencerIsArchivedBeforeThePreviewIsSaved(t *testing.T) {
 			t.Error("the coupon was added to an influencer who is archived")
 		}
 	}
-	if list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10); err != nil || len(list) != 0 || strings.Contains(fmt.Sprint(after.Links), "loja.example.com/b") {
+	if list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 10); err != nil || len(list) != 0 ||
+		strings.Contains(fmt.Sprint(after.Links), "loja.example.com/b") {
 		t.Errorf("%+v, %+v, %v", list, after.Links, err)
 	}
 }
@@ -171,7 +187,8 @@ func TestAPreviewSaysWhatItLeavesOut(t *testing.T) {
 	s := newSiteWith(t, preview.Limits{Orders: 2})
 	s.soldWith("FRESH10", "1001", "1002", "1003")
 	owner, path := s.loggedIn(), "/dashboard/influencers?company="+s.live
-	if status, text, _ := s.send(owner, path, fresh()); status != http.StatusOK || !contains(text, "The change concerns 3 orders. Only the newest 2 were computed", "the other 1 is not") {
+	if status, text, _ := s.send(owner, path, fresh()); status != http.StatusOK ||
+		!contains(text, "The change concerns 3 orders. Only the newest 2 were computed", "the other 1 is not") {
 		t.Errorf("%d %s", status, text)
 	}
 	release := s.HoldRules(s.live)
@@ -234,7 +251,8 @@ func axeInBothSchemes(t *testing.T, page *rod.Page, at string) {
 	t.Helper()
 	devtest.Axe(t, page, at)
 	for _, scheme := range []string{"dark", "light"} {
-		if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}).Call(page); err != nil {
+		if err := (proto.EmulationSetEmulatedMedia{Features: []*proto.EmulationMediaFeature{{Name: "prefers-color-scheme",
+			Value: scheme}}}).Call(page); err != nil {
 			t.Fatal(err)
 		}
 		if scheme == "dark" {

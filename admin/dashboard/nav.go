@@ -20,7 +20,8 @@ var navigation = []struct {
 	name  string
 	pages []navPage
 }{
-	{"sales", []navPage{{id: "overview", path: overviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath}, {id: "products", path: productsPath}, {id: "paths", path: pathsPath}}},
+	{"sales", []navPage{{id: "overview", path: overviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath},
+		{id: "products", path: productsPath}, {id: "paths", path: pathsPath}}},
 	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}, {id: "signs", path: signsPath}}},
 	{"money", []navPage{{id: "payouts", path: payoutsPath}, {id: "statements", path: statementsPath}, {id: "costs", path: costsPath}}},
 }

@@ -105,8 +105,10 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	zone := zoneOf(v.current.Timezone)
 	page := orderPage{
-		head: v.head(v.lang.T("order.title", orderName(e.Sale)), "orders"), Order: viewSale(v.lang, e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
-		When: v.lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"), Back: dayPath(v.current.CompanyID, e.Sale.Day),
+		head:  v.head(v.lang.T("order.title", orderName(e.Sale)), "orders"),
+		Order: viewSale(v.lang, e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
+		When: v.lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
+		Back: dayPath(v.current.CompanyID, e.Sale.Day),
 	}
 	page.ledger(v.lang, e, zone)
 	if e.Sale.InfluencerID != "" {

@@ -58,22 +58,32 @@ func (s *site) readAs(client *http.Client, path string) string {
 
 // explainedWith is an explanation whose payout and counterfactuals are given.
 func explainedWith(payout, withoutCoupon, withoutLink string) json.RawMessage {
-	return json.RawMessage(fmt.Sprintf(`{"order":{},"keys":[],"touches":[],"payout":%s,"models":{"last":[{"channel":"unattributed","share":1,"amount":100}]},
+	return json.RawMessage(fmt.Sprintf(`{"order":{},"keys":[],"touches":[],"payout":%s,
+		"models":{"last":[{"channel":"unattributed","share":1,"amount":100}]},
 	"counterfactual":{"without_coupon":%s,"without_link":%s}}`, payout, withoutCoupon, withoutLink))
 }
 
 const (
-	nobodyWins = `{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100,"commission":0,"commissions":[],"state":"none","reason":"no_winner"}`
-	anaWins    = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"coupon"},"rule":"coupon_first","losers":[],`
-	dollars    = anaWins + `"costs":[{"cost_id":"1","level":"influencer","fixed_fee":12.5,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
+	nobodyWins = `{"winner":null,"rule":"coupon_first","losers":[],"costs":[],"base":100,"commission":0,"commissions":[],"state":"none",` +
+		`"reason":"no_winner"}`
+	anaWins = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"coupon"},"rule":"coupon_first","losers":[],`
+	dollars = anaWins +
+		`"costs":[{"cost_id":"1","level":"influencer","fixed_fee":12.5,"var_fee":10,"revision":2,"amount":10,
+			"amounts":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"}`
-	cancelled = anaWins + `"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"BRL"}]}],
+	cancelled = anaWins +
+		`"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,
+			"amounts":[{"amount":10,"currency":"BRL"}]}],
 		"base":100,"commission":0,"commissions":[],"state":"reversed"}`
-	waits = `{"winner":{"influencer":"Ana Prado","influencer_id":"0195b2c0-0000-7000-8000-00000000000a","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],
-		"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,"amounts":[{"amount":10,"currency":"BRL"}]}],
+	waits = `{"winner":{"influencer":"Ana Prado","influencer_id":"0195b2c0-0000-7000-8000-00000000000a","campaign":"","evidence":"link",
+		"proof":"claimed"},"rule":"coupon_first","losers":[],
+		"costs":[{"cost_id":"1","level":"influencer","fixed_fee":0,"var_fee":10,"revision":2,"amount":10,
+			"amounts":[{"amount":10,"currency":"BRL"}]}],
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"review","reason":"unproven"}`
-	held    = anaWins + `"costs":[],"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
-	trusted = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],"costs":[],
+	held = anaWins + `"costs":[],"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned",` +
+		`"payable_on":"2026-04-09"}`
+	trusted = `{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link","proof":"claimed"},"rule":"coupon_first","losers":[],
+		"costs":[],
 		"base":100,"commission":10,"commissions":[{"amount":10,"currency":"BRL"}],"state":"earned","payable_on":"2026-04-09"}`
 	recurring = anaWins + `"costs":[],"base":100,"commission":0,"commissions":[],"state":"none","reason":"recurring_excluded"}`
 )
@@ -86,7 +96,8 @@ func putOdd(s *site) {
 		o.CompanyID, o.ID, o.TotalMinor, o.InfluencerID, o.Evidence = s.live, id, 10000, ana, "coupon"
 		s.Put(o)
 	}
-	put("dollars", reporttest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250, Explanation: explainedWith(dollars, nobodyWins, dollars)})
+	put("dollars", reporttest.Order{Currency: "USD", CommissionMinor: 1000, FixedFeeMinor: 1250,
+		Explanation: explainedWith(dollars, nobodyWins, dollars)})
 	put("fixed", reporttest.Order{Currency: "USD", FixedFeeMinor: 1250, Status: commerce.OrderPending})
 	put("cancelled", reporttest.Order{Status: commerce.OrderCancelled, Explanation: explainedWith(cancelled, nobodyWins, cancelled)})
 	put("returned", reporttest.Order{CommissionMinor: 1000})
@@ -94,7 +105,8 @@ func putOdd(s *site) {
 	put("recurring", reporttest.Order{Status: commerce.OrderPending, Explanation: explainedWith(recurring, nobodyWins, recurring)})
 	put("held", reporttest.Order{CommissionMinor: 1000, Explanation: explainedWith(held, nobodyWins, held)})
 	put("trusted", reporttest.Order{CommissionMinor: 1000, Explanation: explainedWith(trusted, trusted, nobodyWins)})
-	put("waits", reporttest.Order{CommissionMinor: 1000, State: "review", Reason: "unproven", Explanation: explainedWith(waits, waits, nobodyWins)})
+	put("waits", reporttest.Order{CommissionMinor: 1000, State: "review", Reason: "unproven",
+		Explanation: explainedWith(waits, waits, nobodyWins)})
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "nobody", TotalMinor: 10000, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
 }
 
@@ -117,14 +129,18 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 		}
 	}
 	f("/dashboard/", []string{"US$ 10.00 and R$ 12.50 commission", "R$ 12.50 expected", "+ R$ 12.50 when approved"})
-	f(orderOf("dollars"), []string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
+	f(orderOf("dollars"),
+		[]string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
 	f(orderOf("cancelled"), []string{"What would be owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
 	f(orderOf("returned"), []string{"What was owed for it", "Taken back", "Commission now R$ 0.00"})
 	f(orderOf("recurring"), []string{"recurring subscription orders are not paid"}, "falls due", "Expected")
 	f(orderOf("held"), []string{"It may be paid from 9 Apr 2026 on."})
 	f(orderOf("trusted"), []string{"Nothing proves that the buyer came by this link. It is paid since"})
-	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review", "Commission if you accept", "Nothing is owed: nothing proves that", "Accept and pay", "Refuse"}, "is credited", "falls due")
-	f(orderOf("nobody"), []string{"No influencer is credited", "Nothing is owed: no coupon of an influencer led to the order, and no link that counts for the payout."}, "Without the")
+	f(orderOf("waits"), []string{"Ana Prado may have brought this sale by a link. Nothing is owed until you decide.", "In review",
+		"Commission if you accept", "Nothing is owed: nothing proves that", "Accept and pay", "Refuse"}, "is credited", "falls due")
+	f(orderOf("nobody"),
+		[]string{"No influencer is credited",
+			"Nothing is owed: no coupon of an influencer led to the order, and no link that counts for the payout."}, "Without the")
 }
 
 func TestLongAmountsStayInTheirPlaces(t *testing.T) {
@@ -134,7 +150,8 @@ func TestLongAmountsStayInTheirPlaces(t *testing.T) {
 	ana := s.Influencer(s.live, "Beatriz Nascimento")
 	const long = 999_999_999_999_999
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "long", TotalMinor: long, InfluencerID: ana, Evidence: "coupon", CommissionMinor: long / 10})
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "longtoo", TotalMinor: long, InfluencerID: ana, Evidence: "link", Status: commerce.OrderPending, CommissionMinor: long / 10})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "longtoo", TotalMinor: long, InfluencerID: ana, Evidence: "link",
+		Status: commerce.OrderPending, CommissionMinor: long / 10})
 	page := browser.MustPage("").Timeout(2 * time.Minute)
 	page.MustNavigate(s.url + "/dashboard/").MustWaitLoad()
 	page.MustElement("#email").MustInput(testEmail)
@@ -147,8 +164,10 @@ func TestLongAmountsStayInTheirPlaces(t *testing.T) {
 		page.MustNavigate(s.url + path).MustWaitLoad()
 		for _, width := range []int{1280, 800, 390} {
 			page.MustSetViewport(width, 800, 1, width < 500)
-			got := page.MustEval(`() => [document.documentElement, ...document.querySelectorAll('.tile, .figure .line, .order, .order .total, table, td')]
-				.filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.tagName + '.' + e.className + ' ' + e.scrollWidth + ' > ' + e.clientWidth).join(', ')`).Str()
+			got := page.MustEval(`() => [document.documentElement,
+				...document.querySelectorAll('.tile, .figure .line, .order, .order .total, table, td')]
+				.filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline')
+					.map(e => e.tagName + '.' + e.className + ' ' + e.scrollWidth + ' > ' + e.clientWidth).join(', ')`).Str()
 			if got != "" {
 				t.Errorf("%s at %d px: %s", name, width, got)
 			}

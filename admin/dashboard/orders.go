@@ -64,7 +64,8 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	}
 	var list []commerce.Sale
 	if page.Text == "" {
-		page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "status", query.Get("status"), "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
+		page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "status", query.Get("status"), "from", page.From, "to", page.To,
+			"coupon", page.Coupon, "influencer", page.Influencer)
 	}
 	if page.Text != "" {
 		page.Searched = true
@@ -103,7 +104,8 @@ func (s *Server) ofInfluencer(r *http.Request, v pageRequest, page *ordersPage, 
 
 // askedOrders reads what the address asks for.
 func askedOrders(query url.Values) ordersPage {
-	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"), Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
+	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"),
+		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
 }
 
 // filter is what was asked for, as the database takes it.
@@ -153,7 +155,8 @@ func storedOrderID(o commerce.StoredOrder) string {
 	return body.OrderID
 }
 
-func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string, after commerce.Cursor) ([]commerce.Sale, error) {
+func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string,
+	after commerce.Cursor) ([]commerce.Sale, error) {
 	filter := page.filter(status)
 	filter.After, filter.Limit = after, ordersPerPage+1
 	found, err := s.db.Orders(r.Context(), v.current.CompanyID, filter)
@@ -161,7 +164,8 @@ func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, st
 		return nil, err
 	}
 	here := func(cursor string) string {
-		return storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer", page.Influencer, "after", cursor)
+		return storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer",
+			page.Influencer, "after", cursor)
 	}
 	if !after.IsZero() {
 		page.First = here("")
@@ -180,7 +184,8 @@ func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, st
 // decide is what the merchant decides about an influencer's link, as
 // POST /order/{orderId}/evidence does.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")), Decision: r.PostForm.Get("decision")}
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
+		Decision: r.PostForm.Get("decision")}
 	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
@@ -205,6 +210,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	if r.PostForm.Get("from") == "reviews" {
 		to = storePath(reviewsPath, v.current.CompanyID, "decided", decision.OrderID)
 	}
-	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse", commerce.EvidenceWithdraw: "decided_withdraw"}
+	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
+		commerce.EvidenceWithdraw: "decided_withdraw"}
 	done(w, r, to, what[decision.Decision])
 }

@@ -47,7 +47,8 @@ type channelRow struct {
 }
 
 // overviewTiles are the metrics of the report sales that are shown, in order.
-var overviewTiles = []string{"sales", "orders", "attributed_share", "commission", "cost", "roas", "cac", "new_customers", "returning_orders", "clicks", "visits", "conversion"}
+var overviewTiles = []string{"sales", "orders", "attributed_share", "commission", "cost", "roas", "cac", "new_customers",
+	"returning_orders", "clicks", "visits", "conversion"}
 
 // overviewColumns are those of the table behind the chart, beside the sales.
 var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
@@ -133,7 +134,8 @@ func tilesOf(l *lang.Printer, r *reports.Report, names []string) (list []tile) {
 	for _, name := range names {
 		line := figureOf(l, r, r.Totals, name)
 		size := sizeOf(line)
-		list = append(list, tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{breakable(line, size)}, Note: changeOf(l, r, name), Size: size})
+		list = append(list, tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{breakable(line, size)},
+			Note: changeOf(l, r, name), Size: size})
 	}
 	return list
 }
@@ -211,7 +213,8 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 	for _, line := range channels.Rows {
 		credited := line.Sums[channels.Spec.Column("credited_sales")]
 		row := channelRow{Name: line.Texts[0], Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
-			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"), Percent: part(credited, all), credited: credited}
+			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"),
+			Percent: part(credited, all), credited: credited}
 		if row.Href == "" {
 			row.Name = channelWords(l, row.Name)
 		} else if c := contracts[row.Href]; c != nil {
@@ -224,7 +227,8 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 		if c.sums[0].IsZero() && c.sums[1].IsZero() {
 			continue
 		}
-		row := channelRow{Name: c.name, Href: id, Orders: l.Count(0), Credited: l.Sum(decimal.Zero, partners.Query.Currency), Part: l.Share(decimal.Zero, decimal.NewFromInt(1))}
+		row := channelRow{Name: c.name, Href: id, Orders: l.Count(0), Credited: l.Sum(decimal.Zero, partners.Query.Currency),
+			Part: l.Share(decimal.Zero, decimal.NewFromInt(1))}
 		pay(&row, c)
 		rows = append(rows, row)
 	}

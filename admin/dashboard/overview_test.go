@@ -35,7 +35,8 @@ func (s *site) sumDay(day string) (ana string) {
 		return c
 	}
 	counted := func(first *bool) rollup.Counted {
-		return rollup.Counted{First: first, Items: []wire.Item{{ProductID: "p1", Quantity: 2, Price: "400"}, {ItemID: "unknown-7", Quantity: 1, Price: "200"}}}
+		return rollup.Counted{First: first,
+			Items: []wire.Item{{ProductID: "p1", Quantity: 2, Price: "400"}, {ItemID: "unknown-7", Quantity: 1, Price: "200"}}}
 	}
 	hers := rollup.Order{Counted: counted(&yes), Outcome: &facts.Outcome{Day: day, Currency: commerce.BRL, TotalMinor: 100000,
 		Credits: []facts.Credit{credit(1, "Ana Prado "+day, ana, 60000), credit(2, "Organic Search", "", 40000)},
@@ -47,7 +48,8 @@ func (s *site) sumDay(day string) (ana string) {
 	s.Link(s.live, ana, spring, code)
 	s.Traffic(s.live, []facts.Traffic{
 		{Day: day, Of: facts.OfStore, Visitors: [5]int64{80, 40, 20, 8, 2}},
-		{Day: day, Of: facts.OfItem("v1"), Visitors: [5]int64{30, 30, 12, 5, 2}}, {Day: day, Of: facts.OfItem("unknown-7"), Visitors: [5]int64{10, 10, 3, 1, 1}},
+		{Day: day, Of: facts.OfItem("v1"), Visitors: [5]int64{30, 30, 12, 5, 2}},
+		{Day: day, Of: facts.OfItem("unknown-7"), Visitors: [5]int64{10, 10, 3, 1, 1}},
 	}, []facts.Clicks{{Day: day, Code: code, Clicks: 25}})
 	return ana
 }
@@ -70,7 +72,8 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 		d, _ := r.Value(r.Totals, r.Spec.Column(name))
 		return d.String()
 	}
-	if value("sales") != "300000" || value("commission") != "25000" || value("cost") != "6000" || value("clicks") != "50" || value("visits") != "160" {
+	if value("sales") != "300000" || value("commission") != "25000" || value("cost") != "6000" || value("clicks") != "50" ||
+		value("visits") != "160" {
 		t.Fatalf("the report is not the one of this test: %v", r.Totals)
 	}
 	client := s.loggedIn()
@@ -90,11 +93,13 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 	// The model's credit stands beside what the contract pays.
 	f(page, "Ana Prado 2026-11-19 0.6 R$ 600.00 20.0% R$ 1,000.00 R$ 125.00", "Direct 2 R$ 1,000.00 33.3% – –")
 	// The address says everything.
-	f(s.readAs(client, "/dashboard/overview?range=7d&by=week&model=linear&compare=year"), "14 Nov 2026 – 20 Nov 2026", "14 Nov 2025 – 20 Nov 2025", "Model Linear", "Sales R$ 3,000.00 before: R$ 0.00")
+	f(s.readAs(client, "/dashboard/overview?range=7d&by=week&model=linear&compare=year"), "14 Nov 2026 – 20 Nov 2026",
+		"14 Nov 2025 – 20 Nov 2025", "Model Linear", "Sales R$ 3,000.00 before: R$ 0.00")
 	f(s.readAs(client, "/dashboard/overview?from=2026-11-19&to=2026-11-19"), "Sales R$ 1,500.00", "compared with 18 Nov 2026")
 	// Days that were typed count, also where the form still has the name of others.
 	f(s.readAs(client, "/dashboard/overview?range=30d&from=2026-11-19&to=2026-11-19"), "Sales R$ 1,500.00")
-	f(s.readAs(client, "/dashboard/overview?range=30d&currency=USD"), "Sales US$ 0.00", "There are also amounts in other currencies, which are not among these: BRL")
+	f(s.readAs(client, "/dashboard/overview?range=30d&currency=USD"), "Sales US$ 0.00",
+		"There are also amounts in other currencies, which are not among these: BRL")
 	f(s.readAs(client, "/dashboard/overview?from=2026-11-19&to=2026-11-01"), "These days cannot be shown", "22 Oct 2026 – 20 Nov 2026")
 	f(s.readAs(client, "/dashboard/overview?range=today"), "Nothing happened in these days")
 
@@ -117,7 +122,8 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 // stored stores that an order came.
 func (s *site) stored(orderID string) {
 	s.t.Helper()
-	s.exec(`insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body) values ($1, $2, now(), now(), '2026-03-10', 0, 'BRL', 1000, '')`, s.live, orderID)
+	s.exec(`insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body) values ($1, $2, `+
+		`now(), now(), '2026-03-10', 0, 'BRL', 1000, '')`, s.live, orderID)
 }
 
 func (s *site) exec(sql string, arguments ...any) {
@@ -135,7 +141,8 @@ func (s *site) exec(sql string, arguments ...any) {
 // deliverDay stores what became of the events of a day.
 func (s *site) deliverDay(day string) {
 	s.t.Helper()
-	s.exec(`insert into delivery (company_id, day, outcome, events) values ($1, $2, 'stored', 1200), ($1, $2, 'duplicate', 30), ($1, $2, 'late', 4), ($1, $2, 'rejected:invalid_json', 6)`, s.live, day)
+	s.exec(`insert into delivery (company_id, day, outcome, events) values ($1, $2, 'stored', 1200), ($1, $2, 'duplicate', 30), ($1, $2, `+
+		`'late', 4), ($1, $2, 'rejected:invalid_json', 6)`, s.live, day)
 }
 
 func overviewOrFile(parameter string) string {

@@ -58,7 +58,8 @@ func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	var others []journeyRow
 	var drawn []journey
 	for _, row := range found.Rows {
-		j := journeyRow{Orders: figureOf(v.lang, found, row, "orders"), Sales: figureOf(v.lang, found, row, "sales"), Part: figureOf(v.lang, found, row, "share"),
+		j := journeyRow{Orders: figureOf(v.lang, found, row, "orders"), Sales: figureOf(v.lang, found, row, "sales"),
+			Part:    figureOf(v.lang, found, row, "share"),
 			Percent: part(row.Sums[orders], found.Totals.Sums[orders])}
 		if row.Texts[0] == "" {
 			others, drawn = append(others, j), append(drawn, journey{Orders: row.Sums[orders].IntPart()})

@@ -38,8 +38,10 @@ func TestJourneysAreDrawn(t *testing.T) {
 		orders   int
 		channels []string
 	}{
-		{40, []string{"Ana Prado"}}, {22, []string{"Organic Search", "Ana Prado"}}, {18, []string{"Paid Social", "Organic Search", "Direct"}}, {12, []string{"Direct"}},
-		{9, []string{"Beatriz Nascimento de Albuquerque", "Email", "Direct"}}, {7, []string{"Email", "Ana Prado", "Organic Search", "Paid Social", "Email", "Direct"}},
+		{40, []string{"Ana Prado"}}, {22, []string{"Organic Search", "Ana Prado"}}, {18, []string{"Paid Social", "Organic Search", "Direct"}},
+		{12, []string{"Direct"}},
+		{9, []string{"Beatriz Nascimento de Albuquerque", "Email", "Direct"}},
+		{7, []string{"Email", "Ana Prado", "Organic Search", "Paid Social", "Email", "Direct"}},
 		{4, []string{"Display"}}, {3, []string{"Referral", "Affiliates"}}, {2, []string{"Organic Social", "Video", "Direct"}},
 	} {
 		s.cameBy(day, j.orders, j.channels...)
@@ -60,7 +62,8 @@ func TestJourneysAreDrawn(t *testing.T) {
 				small: Math.min(...texts.map(t => t.getBoundingClientRect().height)), texts: texts.length,
 			};
 		}`)
-		if got.Get("shown").Int() != 1 || got.Get("wide").Int() > width || got.Get("outside").Str() != "" || got.Get("small").Num() < 9 || got.Get("texts").Int() < 5 {
+		if got.Get("shown").Int() != 1 || got.Get("wide").Int() > width || got.Get("outside").Str() != "" || got.Get("small").Num() < 9 ||
+			got.Get("texts").Int() < 5 {
 			t.Errorf("at %d px: %v", width, got)
 		}
 	}

@@ -119,7 +119,8 @@ func (s *Server) closingForm(v pageRequest, typed map[string][]string) *form {
 
 func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
 	v.here = storePath(payoutsPath, v.current.CompanyID)
-	page := payoutsPage{head: v.head(v.lang.T("payouts.title"), "payouts"), Form: f, Today: s.dayOf(v), Reviews: storePath(reviewsPath, v.current.CompanyID)}
+	page := payoutsPage{head: v.head(v.lang.T("payouts.title"), "payouts"), Form: f, Today: s.dayOf(v),
+		Reviews: storePath(reviewsPath, v.current.CompanyID)}
 	list, err := s.db.Balances(r.Context(), v.current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
 	if err != nil {
 		s.unavailable(w, r, err)
@@ -152,7 +153,8 @@ func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageReque
 	}
 	for _, kind := range []string{"expected", "review", "held", "payable", "paid"} {
 		lines := total[kind].lines(v.lang, v.current.Currency)
-		page.Overview = append(page.Overview, tile{ID: kind, Label: v.lang.T("payouts." + kind), Lines: lines, Note: v.lang.T("payouts." + kind + "_note"), Size: sizeOf(lines...)})
+		page.Overview = append(page.Overview,
+			tile{ID: kind, Label: v.lang.T("payouts." + kind), Lines: lines, Note: v.lang.T("payouts." + kind + "_note"), Size: sizeOf(lines...)})
 	}
 	s.render(w, r, status, "payouts.html", page)
 }
@@ -190,7 +192,8 @@ func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) 
 
 func (s *Server) viewReview(v pageRequest, review commerce.Review, zone *time.Location) reviewRow {
 	l, sale := v.lang, review.Sale
-	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID), When: l.Time(sale.CreatedAt.In(zone)),
+	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID),
+		When:  l.Time(sale.CreatedAt.In(zone)),
 		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
 		Reason: sentence(textOf(l, "reason."+review.Reason, review.Reason))}
 	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
@@ -252,14 +255,17 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 	}
 	zone := zoneOf(v.current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate), Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
-			Total: v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing, Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
+		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate),
+			Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
+			Total:   v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
 			row.Opening, row.Total = "–", "–"
 		} else {
 			row.Href = storePath(statementPath, v.current.CompanyID, "id", st.StatementID)
 		}
-		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead", commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
+		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
+			commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
 		if st.Carried {
 			row.StateText = v.lang.T("statements.carried")
 		}
@@ -303,7 +309,8 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, v pageR
 func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
 	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
-	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(), Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
+	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
+		Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
 	fail := func(status int, key string) {
 		s.showStatements(w, r, v, status, statementsPage{Alert: v.lang.T("statements." + key)})
 	}

@@ -91,7 +91,8 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageReques
 func invitationForm(v pageRequest, values map[string][]string) *form {
 	f := newForm(v.lang, "people", values)
 	f.add(field{Name: "email", Type: "email", Required: true, Max: commerce.MaxEmail})
-	f.add(field{Name: "role", Type: "select", Value: commerce.RoleAnalyst, Options: f.options("role", commerce.RoleAnalyst, commerce.RoleOwner)})
+	f.add(field{Name: "role", Type: "select", Value: commerce.RoleAnalyst,
+		Options: f.options("role", commerce.RoleAnalyst, commerce.RoleOwner)})
 	return f
 }
 
@@ -117,7 +118,8 @@ func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageReq
 }
 
 func (s *Server) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
-	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(), Life: life, Random: s.random}
+	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(),
+		Life: life, Random: s.random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so

@@ -75,12 +75,15 @@ func TestSomebodyWithALogInComesIntoAnotherStore(t *testing.T) {
 	s := newSite(t)
 	other := s.NewStore("Outra")
 	carla := s.join(commerce.RoleOwner, "carla@outra.example", other.StoreID)
-	_, text, _ := s.send(s.loggedIn(), "/dashboard/people/invite?company="+s.live, url.Values{"email": {"carla@outra.example"}, "role": {"analyst"}})
+	_, text, _ := s.send(s.loggedIn(), "/dashboard/people/invite?company="+s.live,
+		url.Values{"email": {"carla@outra.example"}, "role": {"analyst"}})
 	token := oneTimeLink.FindStringSubmatch(text)[1]
-	if status, text, _ := s.send(carla, "/dashboard/join", url.Values{"token": {token}, "password": {"not her password"}}); status != http.StatusUnprocessableEntity || !contains(text, "is not its password") {
+	if status, text, _ := s.send(carla, "/dashboard/join", url.Values{"token": {token}, "password": {"not her password"}}); status !=
+		http.StatusUnprocessableEntity || !contains(text, "is not its password") {
 		t.Errorf("another password: %d", status)
 	}
-	if status, _, _ := s.send(carla, "/dashboard/join", url.Values{"token": {token}, "password": {testPassword}}); status != http.StatusSeeOther {
+	if status, _, _ := s.send(carla, "/dashboard/join",
+		url.Values{"token": {token}, "password": {testPassword}}); status != http.StatusSeeOther {
 		t.Errorf("her password: %d", status)
 	}
 	if text := s.readAs(carla, "/dashboard/?company="+s.live); !contains(text, "Loja Exemplo") {
@@ -96,13 +99,15 @@ func TestTheOperatorsLinkNeedsNoPasswordOfBefore(t *testing.T) {
 	squatter := s.join(commerce.RoleOwner, "boss@loja.example", s.NewStore("Outra").StoreID)
 	var token [32]byte
 	token[0] = 7
-	if err := s.DB.Invite(t.Context(), commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: "boss@loja.example", Role: commerce.RoleOwner,
-		At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
+	if err := s.DB.Invite(t.Context(),
+		commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: "boss@loja.example", Role: commerce.RoleOwner,
+			At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
 		t.Fatal(err)
 	}
 	boss := s.client()
 	text := base64.RawURLEncoding.EncodeToString(token[:])
-	if status, page, _ := s.send(boss, "/dashboard/join", url.Values{"token": {text}, "password": {"chosen by the boss"}}); status != http.StatusSeeOther {
+	if status, page, _ := s.send(boss, "/dashboard/join",
+		url.Values{"token": {text}, "password": {"chosen by the boss"}}); status != http.StatusSeeOther {
 		t.Fatalf("%d: %s", status, page)
 	}
 	if page := s.readAs(boss, "/dashboard/?company="+s.live); !contains(page, "Loja Exemplo") {
@@ -135,7 +140,8 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	if text := s.readAs(bia, "/dashboard/"); !contains(text, "Today") {
 		t.Error("a link that was only made ends nothing")
 	}
-	if status, _, _ := s.send(s.client(), "/dashboard/join", url.Values{"token": {found[1]}, "password": {"another long password"}}); status != http.StatusSeeOther {
+	if status, _, _ := s.send(s.client(), "/dashboard/join",
+		url.Values{"token": {found[1]}, "password": {"another long password"}}); status != http.StatusSeeOther {
 		t.Fatalf("%d", status)
 	}
 	if answer, err := bia.Get(s.url + "/dashboard/"); err != nil || answer.StatusCode != http.StatusSeeOther {
@@ -157,7 +163,8 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, other.ID, commerce.RoleAnalyst); err != nil {
 		t.Fatal(err)
 	}
-	if status, text, _ := s.send(owner, "/dashboard/people/reset"+at, url.Values{"person": {other.ID}, "email": {other.Email}}); status != http.StatusConflict || oneTimeLink.MatchString(text) {
+	if status, text, _ := s.send(owner, "/dashboard/people/reset"+at,
+		url.Values{"person": {other.ID}, "email": {other.Email}}); status != http.StatusConflict || oneTimeLink.MatchString(text) {
 		t.Errorf("somebody who owns another store: %d", status)
 	}
 }
@@ -182,7 +189,8 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 	if answer, err := other.Get(s.url + "/dashboard/"); err != nil || answer.StatusCode != http.StatusSeeOther {
 		t.Errorf("the other session: %v, %v", answer, err)
 	}
-	if text := s.readAs(mine, "/dashboard/account"+at+"&done=password_changed"); !contains(text, "Your password is changed") || contains(text, "End all others") {
+	if text := s.readAs(mine, "/dashboard/account"+at+"&done=password_changed"); !contains(text, "Your password is changed") ||
+		contains(text, "End all others") {
 		t.Errorf("the account reads %q", text)
 	}
 	s.setClock(time.Now())
@@ -196,7 +204,8 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	asked := url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"integration"}, "scopes": {"write_orders", "costs.read"}, "life": {"30"}}
+	asked := url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"integration"},
+		"scopes": {"write_orders", "costs.read"}, "life": {"30"}}
 	key := anyKey
 	status, text, _ := s.send(owner, "/dashboard/keys"+at, asked)
 	made := key.FindString(text)
@@ -204,7 +213,8 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 		t.Fatalf("%d, key %q", status, made)
 	}
 	stored, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made))
-	if err != nil || stored.CompanyID != s.box || stored.Type != commerce.Integration || len(stored.Scopes) != 2 || stored.ExpiresAt.Before(s.clock().AddDate(0, 0, 29)) {
+	if err != nil || stored.CompanyID != s.box || stored.Type != commerce.Integration || len(stored.Scopes) != 2 ||
+		stored.ExpiresAt.Before(s.clock().AddDate(0, 0, 29)) {
 		t.Errorf("%+v, %v", stored, err)
 	}
 	page := s.readAs(owner, "/dashboard/keys"+at)
@@ -217,7 +227,8 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 			bad[field] = values
 		}
 		bad.Set(name, value)
-		if status, text, _ := s.send(owner, "/dashboard/keys"+at, bad); status != http.StatusUnprocessableEntity || !contains(text, `aria-invalid="true"`) && name != "scopes" || key.MatchString(text) {
+		if status, text, _ := s.send(owner, "/dashboard/keys"+at, bad); status != http.StatusUnprocessableEntity ||
+			!contains(text, `aria-invalid="true"`) && name != "scopes" || key.MatchString(text) {
 			t.Errorf("%s %q: %d", name, value, status)
 		}
 	}
@@ -233,16 +244,19 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	if status != http.StatusOK || second == "" || second == made {
 		t.Errorf("rotated: %d, %q", status, second)
 	}
-	if old, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made)); err != nil || !old.ActiveAt(time.Now().Add(23*time.Hour)) || old.ActiveAt(time.Now().Add(25*time.Hour)) {
+	if old, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made)); err != nil || !old.ActiveAt(time.Now().Add(23*time.Hour)) ||
+		old.ActiveAt(time.Now().Add(25*time.Hour)) {
 		t.Errorf("the old key: %+v, %v", old, err)
 	}
-	if status, _, _ := s.send(owner, "/dashboard/keys/revoke?company="+s.box, url.Values{"key": {stored.KeyID}}); status != http.StatusSeeOther {
+	if status, _, _ := s.send(owner, "/dashboard/keys/revoke?company="+s.box,
+		url.Values{"key": {stored.KeyID}}); status != http.StatusSeeOther {
 		t.Errorf("revoked: %d", status)
 	}
 	if old, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made)); err != nil || old.ActiveAt(time.Now().Add(time.Second)) {
 		t.Errorf("the revoked key: %+v, %v", old, err)
 	}
-	if text := s.readAs(owner, "/dashboard/audit?company="+s.box); !contains(text, "API key created", "API key rotated", "API key revoked", testEmail) {
+	if text := s.readAs(owner, "/dashboard/audit?company="+s.box); !contains(text, "API key created", "API key rotated",
+		"API key revoked", testEmail) {
 		t.Errorf("the audit log reads %q", text)
 	}
 }
@@ -254,13 +268,16 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 	var last commerce.APIKey
 	for range commerce.MaxAPIKeys {
 		var err error
-		if last, _, err = s.DB.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: s.live, Name: "ERP", Scopes: commerce.AdminScopes, Actor: "cli", Random: rand.Reader}); err != nil {
+		if last, _, err = s.DB.CreateAPIKey(t.Context(),
+			commerce.NewAPIKey{CompanyID: s.live, Name: "ERP", Scopes: commerce.AdminScopes, Actor: "cli", Random: rand.Reader}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	asked := url.Values{"name": {"One more"}, "environment": {"live"}, "type": {"integration"}, "scopes": {"costs.read"}, "life": {"0"}}
-	for path, values := range map[string]url.Values{"/dashboard/keys": asked, "/dashboard/keys/rotate": {"key": {last.KeyID}, "grace": {"24"}}, "/dashboard/install/tokens": nil} {
-		if status, text, _ := s.send(owner, path+at, values); status != http.StatusConflict || !contains(text, "200 keys work already") || anyKey.MatchString(text) {
+	for path, values := range map[string]url.Values{"/dashboard/keys": asked, "/dashboard/keys/rotate": {"key": {last.KeyID}, "grace": {"24"}},
+		"/dashboard/install/tokens": nil} {
+		if status, text, _ := s.send(owner, path+at, values); status != http.StatusConflict || !contains(text, "200 keys work already") ||
+			anyKey.MatchString(text) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -269,7 +286,8 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 	}
 	asked["scopes"] = slices.Repeat([]string{"costs.read"}, 100)
 	asked.Set("environment", "sandbox")
-	if status, text, _ := s.send(owner, "/dashboard/keys"+at, asked); status != http.StatusUnprocessableEntity || !contains(text, "has one twice") {
+	if status, text, _ := s.send(owner, "/dashboard/keys"+at, asked); status != http.StatusUnprocessableEntity ||
+		!contains(text, "has one twice") {
 		t.Errorf("one scope a hundred times: %d", status)
 	}
 }

@@ -74,7 +74,8 @@ func (s *Server) products(w http.ResponseWriter, r *http.Request, v pageRequest)
 		s.refuse(w, r, err)
 		return
 	}
-	page := productsPage{head: v.head(v.lang.T("products.title"), "products"), Span: a.formOf(v, productsPath, false, false, nil), Only: show == showUnresolved}
+	page := productsPage{head: v.head(v.lang.T("products.title"), "products"), Span: a.formOf(v, productsPath, false, false, nil),
+		Only: show == showUnresolved}
 	page.Span.Show = show
 	page.Span.currencies(a, sold)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Funnel))

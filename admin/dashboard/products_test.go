@@ -43,7 +43,8 @@ func TestPagesShowTheirReportsNumbers(t *testing.T) {
 		d, _ := r.Value(r.Totals, r.Spec.Column(metric))
 		return d.String()
 	}
-	f("/dashboard/products", "Viewed "+total(reports.Funnel, "viewed")+" 100.0%", "Into the cart "+total(reports.Funnel, "added_to_cart")+" 37.5%",
+	f("/dashboard/products", "Viewed "+total(reports.Funnel, "viewed")+" 100.0%",
+		"Into the cart "+total(reports.Funnel, "added_to_cart")+" 37.5%",
 		"Bought "+total(reports.Funnel, "bought")+" 7.5%", "1 item is not in the catalogue", "Vestido longo p1 30 12 5 2 6.7% 2 4 R$ 1,600.00",
 		"unknown-7 not in the catalogue 10 3 1 1 10.0% 2 2 R$ 400.00")
 	f("/dashboard/products?show=unresolved", "Show all", "unknown-7")
@@ -54,7 +55,8 @@ func TestPagesShowTheirReportsNumbers(t *testing.T) {
 	if n := total(reports.Delivery, "events"); n != "2480" {
 		t.Fatalf("%s events", n)
 	}
-	f("/dashboard/delivery", "Stored 2,400 96.8%", "Came again 60 2.4%", "Late 8 0.3%", "Rejected 12 0.5%", "19 Nov 2026 1,200 30 4 6", "invalid_json The text is no JSON")
+	f("/dashboard/delivery", "Stored 2,400 96.8%", "Came again 60 2.4%", "Late 8 0.3%", "Rejected 12 0.5%", "19 Nov 2026 1,200 30 4 6",
+		"invalid_json The text is no JSON")
 	f("/dashboard/delivery?from=2026-11-19&to=2026-11-19", "Stored 1,200")
 }
 
@@ -63,8 +65,10 @@ func TestALongJourneyIsCutInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
-	o := rollup.Order{Outcome: &facts.Outcome{Day: "2026-11-20", Currency: commerce.BRL, TotalMinor: 1000, Payout: facts.Payout{State: facts.PayoutNone}}}
-	for i, channel := range []string{"Email", "Direct", "Display", "Referral", "Other", "Email", "Affiliates", "Direct", "Paid Search", "Email"} {
+	o := rollup.Order{Outcome: &facts.Outcome{Day: "2026-11-20", Currency: commerce.BRL, TotalMinor: 1000,
+		Payout: facts.Payout{State: facts.PayoutNone}}}
+	for i, channel := range []string{"Email", "Direct", "Display", "Referral", "Other", "Email", "Affiliates", "Direct",
+		"Paid Search", "Email"} {
 		c := facts.Credit{Position: i + 1, Channel: channel}
 		for j := range c.Parts {
 			c.Parts[j] = facts.Part{Given: true, Minor: 100}
@@ -72,7 +76,8 @@ func TestALongJourneyIsCutInTheMiddle(t *testing.T) {
 		o.Outcome.Credits = append(o.Outcome.Credits, c)
 	}
 	s.Sum(s.live, o)
-	if page := s.read("/dashboard/paths"); !contains(page, "Email Direct Display Referral 2 more steps Affiliates Direct Paid Search Email 1 100.0%") {
+	if page := s.read("/dashboard/paths"); !contains(page,
+		"Email Direct Display Referral 2 more steps Affiliates Direct Paid Search Email 1 100.0%") {
 		t.Errorf("it reads %q", page)
 	}
 }

@@ -30,7 +30,8 @@ func TestNoPageShowsWhatProvesASale(t *testing.T) {
 	})
 	s.kafka.put(wire.TopicRejected, s.live, wire.Rejected{
 		V: 1, CompanyID: s.live, Topic: wire.TopicEvents, Code: "invalid_payload", Reason: "payload is not JSON", At: time.Now().UTC(),
-		Body: `{"event":"X","context":{"page":{"url":"` + pay + `","title":"` + reporttest.TokenOfOrders + `"}},"payload":{"t":["` + reporttest.TokenOfOrders + `"]}}`,
+		Body: `{"event":"X","context":{"page":{"url":"` + pay + `","title":"` + reporttest.TokenOfOrders + `"}},"payload":{"t":["` +
+			reporttest.TokenOfOrders + `"]}}`,
 	})
 	paths := append(places.member, "/dashboard/events?show=rejected&company="+s.live, "/dashboard/events?show=event&company="+s.live)
 	for _, route := range dashboard.MemberRoutes() {
@@ -38,7 +39,8 @@ func TestNoPageShowsWhatProvesASale(t *testing.T) {
 			paths = append(paths, strings.TrimSuffix(path, "{$}")+"?company="+s.live)
 		}
 	}
-	for _, kind := range []reports.Name{reports.Sales, reports.Influencers, reports.Coupons, reports.Channels, reports.Products, reports.Funnel, reports.Paths, reports.Costs, reports.Delivery, reports.Sources} {
+	for _, kind := range []reports.Name{reports.Sales, reports.Influencers, reports.Coupons, reports.Channels, reports.Products,
+		reports.Funnel, reports.Paths, reports.Costs, reports.Delivery, reports.Sources} {
 		paths = append(paths, "/dashboard/report.csv?company="+s.live+"&report="+string(kind))
 	}
 	for _, path := range places.member {

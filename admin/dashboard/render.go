@@ -163,7 +163,8 @@ func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, status int, k
 
 func (s *Server) showProblem(w http.ResponseWriter, r *http.Request, status int, key string, loggedIn bool) {
 	l := s.langOf(r)
-	s.render(w, r, status, "problem.html", problemPage{Title: l.T("problem." + key), Text: l.T("problem." + key + "_text"), LoggedIn: loggedIn, Back: "/dashboard/"})
+	s.render(w, r, status, "problem.html",
+		problemPage{Title: l.T("problem." + key), Text: l.T("problem." + key + "_text"), LoggedIn: loggedIn, Back: "/dashboard/"})
 }
 
 // unavailable answers 503 after an error, which is logged and not shown. Guesses

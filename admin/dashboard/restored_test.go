@@ -22,7 +22,8 @@ func TestPayingIsBlockedUntilAnOwnerConfirms(t *testing.T) {
 	const notice, button = "changes of this store are lost. Nothing is paid until an owner confirms", "I have checked: pay again"
 	pay := func() (int, string) {
 		t.Helper()
-		status, text, _ := s.send(owner, "/dashboard/statements/pay"+at, url.Values{"statement": {s.statement}, "paid_on": {"2026-04-30"}, "reference": {"PIX 1"}})
+		status, text, _ := s.send(owner, "/dashboard/statements/pay"+at,
+			url.Values{"statement": {s.statement}, "paid_on": {"2026-04-30"}, "reference": {"PIX 1"}})
 		return status, text
 	}
 	for _, path := range []string{"/dashboard/overview", "/dashboard/payouts", "/dashboard/statements"} {
@@ -47,13 +48,15 @@ func TestPayingIsBlockedUntilAnOwnerConfirms(t *testing.T) {
 	}
 	if status, _, to := s.send(owner, "/dashboard/statements/confirm"+at, url.Values{}); status != http.StatusSeeOther {
 		t.Errorf("an owner confirms: %d", status)
-	} else if text := s.readAs(owner, to); !contains(text, "Statements can be paid again.") || contains(text, notice) || !contains(text, "Mark as paid") {
+	} else if text := s.readAs(owner, to); !contains(text, "Statements can be paid again.") || contains(text, notice) ||
+		!contains(text, "Mark as paid") {
 		t.Errorf("afterwards an owner reads %s", text)
 	}
 	if status, text := pay(); status != http.StatusSeeOther {
 		t.Errorf("%d %s", status, text)
 	}
-	if text := s.readAs(owner, "/dashboard/audit"+at); !contains(text, "Changes lost with a restored backup; paying blocked", "Paying allowed again") {
+	if text := s.readAs(owner, "/dashboard/audit"+at); !contains(text, "Changes lost with a restored backup; paying blocked",
+		"Paying allowed again") {
 		t.Errorf("the audit log reads %s", text)
 	}
 }

@@ -230,7 +230,8 @@ func (d *sankeyDrawing) column(column int) (list []int) {
 // flow draws the flows between the nodes, in the order of their ends, so that few cross.
 func (d *sankeyDrawing) flow() {
 	slices.SortFunc(d.Flows, func(a, b sankeyFlow) int {
-		return cmp.Or(cmp.Compare(a.column, b.column), cmp.Compare(d.Nodes[a.from].place, d.Nodes[b.from].place), cmp.Compare(d.Nodes[a.to].place, d.Nodes[b.to].place))
+		return cmp.Or(cmp.Compare(a.column, b.column), cmp.Compare(d.Nodes[a.from].place, d.Nodes[b.from].place),
+			cmp.Compare(d.Nodes[a.to].place, d.Nodes[b.to].place))
 	})
 	step := float64(d.shape.width-d.shape.margin-sankeyBar) / float64(d.shape.columns-1)
 	for i := range d.Flows {

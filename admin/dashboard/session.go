@@ -261,7 +261,8 @@ func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string
 
 // viewerError tells a person who may not look from a store that does not answer.
 func viewerError(err error) error {
-	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrUnavailable) {
+	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) ||
+		errors.Is(err, commerce.ErrUnavailable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)

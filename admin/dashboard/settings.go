@@ -81,7 +81,8 @@ func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Setti
 	group = v.lang.T("settings.group_data")
 	add(field{Name: "retention_days", Type: "number", Required: true, Value: strconv.Itoa(now.RetentionDays)})
 	group = v.lang.T("settings.group_limits")
-	add(field{Name: "events_per_second", Required: true, Value: s.localNumber(v, strconv.FormatFloat(now.Limits.EventsPerSecond, 'f', -1, 64))})
+	add(field{Name: "events_per_second", Required: true,
+		Value: s.localNumber(v, strconv.FormatFloat(now.Limits.EventsPerSecond, 'f', -1, 64))})
 	add(field{Name: "burst", Type: "number", Required: true, Value: strconv.Itoa(now.Limits.Burst)})
 	return f, nil
 }
@@ -161,8 +162,10 @@ func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) str
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
 		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.TypedDecimal(get("minimum_payout")),
-		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes", CountDirect: get("count_direct") == "yes",
-		Country: strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")), Currency: strings.TrimSpace(get("currency")),
+		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",
+		CountDirect: get("count_direct") == "yes",
+		Country:     strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")),
+		Currency: strings.TrimSpace(get("currency")),
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = perSecond, whole("burst")
 	given.RetentionDays = whole("retention_days")

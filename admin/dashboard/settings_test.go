@@ -38,7 +38,8 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 		t.Fatalf("saved: %d", status)
 	}
 	company, err := s.DB.Company(t.Context(), s.live)
-	if err != nil || len(company.Origins) != 2 || company.MinimumPayout != "1050.5" || !company.PayRecurring || company.CountDirect || company.Hosts[0] != "loja.example.com" {
+	if err != nil || len(company.Origins) != 2 || company.MinimumPayout != "1050.5" || !company.PayRecurring || company.CountDirect ||
+		company.Hosts[0] != "loja.example.com" {
 		t.Errorf("%+v, %v", company.Settings, err)
 	}
 	for name, c := range map[string]struct{ value, want string }{
@@ -88,7 +89,9 @@ func TestAStoreIsConnected(t *testing.T) {
 			t.Errorf("token %d: %+v, %v", i, key, err)
 		}
 	}
-	if page := s.readAs(owner, "/dashboard/install"+at); anyKey.MatchString(page) || !contains(page, "Waiting for your first event", `data-company="`+s.live, "These tokens are there and work", "…"+tokens[0][len(tokens[0])-4:], "Make two other tokens") {
+	if page := s.readAs(owner, "/dashboard/install"+at); anyKey.MatchString(page) ||
+		!contains(page, "Waiting for your first event", `data-company="`+s.live, "These tokens are there and work",
+			"…"+tokens[0][len(tokens[0])-4:], "Make two other tokens") {
 		t.Errorf("the page reads %q", page)
 	}
 	add := func(address string, want int) {
@@ -103,7 +106,8 @@ func TestAStoreIsConnected(t *testing.T) {
 	add("javascript:alert(1)", http.StatusUnprocessableEntity)
 	add("", http.StatusUnprocessableEntity)
 	company, err := s.DB.Company(t.Context(), s.live)
-	if err != nil || strings.Join(company.Origins, " ") != "https://loja.example.com http://localhost:8080" || strings.Join(company.Hosts, " ") != "loja.example.com localhost" {
+	if err != nil || strings.Join(company.Origins, " ") != "https://loja.example.com http://localhost:8080" ||
+		strings.Join(company.Hosts, " ") != "loja.example.com localhost" {
 		t.Errorf("%v %v, %v", company.Origins, company.Hosts, err)
 	}
 	s.Event(s.live, "PAGE_VIEW", time.Now())

@@ -105,7 +105,8 @@ func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		s.refuse(w, r, err)
 		return
 	}
-	page.Looked, page.AsOf = v.lang.N("signs.looked", int64(found.Orders)), v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))
+	page.Looked, page.AsOf = v.lang.N("signs.looked", int64(found.Orders)),
+		v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Of != "" {
 		of, err := s.db.Influencer(r.Context(), v.current.CompanyID, a.Of)

@@ -20,13 +20,15 @@ func (s *site) leak(last time.Time) {
 	lia, extension := s.Influencer(s.live, "Lia Couto"), s.Influencer(s.live, "Extensão")
 	code := s.Coupon(s.live, lia, "", "LIA10")
 	touch := func(id, name string, reason facts.Reason) facts.Explanation {
-		return facts.Explanation{Touches: []facts.ExplainedTouch{{At: "2026-03-01T12:00:00.000Z", Channel: name, Influencer: name, InfluencerID: id,
+		return facts.Explanation{Touches: []facts.ExplainedTouch{{At: "2026-03-01T12:00:00.000Z", Channel: name,
+			Influencer: name, InfluencerID: id,
 			Arrival: facts.ByClick, Proof: facts.Proof(facts.KeyCart), Used: true, Reason: reason.Words()}}}
 	}
 	site := facts.Explanation{Touches: []facts.ExplainedTouch{{Channel: "Referral", Source: "coupons.example.com", Arrival: facts.ByReferrer}}}
 	put := func(n, before int, what string, o reporttest.Order) {
 		for i := range n {
-			o.CompanyID, o.CreatedAt, o.TotalMinor, o.CommissionMinor, o.State = s.live, last.AddDate(0, 0, -before).Add(time.Duration(i)*time.Second), 10_000, 1_000, "earned"
+			o.CompanyID, o.CreatedAt, o.TotalMinor, o.CommissionMinor, o.State = s.live,
+				last.AddDate(0, 0, -before).Add(time.Duration(i)*time.Second), 10_000, 1_000, "earned"
 			o.ID, o.EmailKey = fmt.Sprintf("%s%02d-%d", what, before, i), fmt.Sprintf("k1:%s-%d-%d", what, before, i)
 			s.Put(o)
 		}
@@ -40,7 +42,8 @@ func (s *site) leak(last time.Time) {
 		put(6, 10-day, "t", touched)
 		put(9, 10-day, "u", without)
 	}
-	put(9, 0, "x", reporttest.Order{InfluencerID: extension, Evidence: commerce.EvidenceLink, Explanation: touch(extension, "Extensão", facts.ReasonAfterCheckout)})
+	put(9, 0, "x", reporttest.Order{InfluencerID: extension, Evidence: commerce.EvidenceLink,
+		Explanation: touch(extension, "Extensão", facts.ReasonAfterCheckout)})
 }
 
 func TestSignsAreShownWithTheirEvidence(t *testing.T) {
@@ -60,8 +63,10 @@ func TestSignsAreShownWithTheirEvidence(t *testing.T) {
 	for _, text := range []string{
 		"249 orders were looked at", "A coupon spreads Lia Couto · LIA10",
 		"Since 10 Nov 2026 the buyers of 90 of 150 orders with the code LIA10 never came by Lia Couto; before, those of 10 of 90.",
-		"Seen 90 of 150 (60.0%)", "Usual 10 of 90 (11.1%)", "Referral: coupons.example.com 90 orders", "R$ 733.33 of R$ 7,333.33 in sales", "90 orders since 10 Nov 2026 u01-8",
-		"In 9 of 9 orders the link of Extensão was opened after the checkout had begun; with other influencers in 0 of 140.", "R$ 90.00 of R$ 900.00 in sales", "x00-8",
+		"Seen 90 of 150 (60.0%)", "Usual 10 of 90 (11.1%)", "Referral: coupons.example.com 90 orders", "R$ 733.33 of R$ 7,333.33 in sales",
+		"90 orders since 10 Nov 2026 u01-8",
+		"In 9 of 9 orders the link of Extensão was opened after the checkout had begun; with other influencers in 0 of 140.",
+		"R$ 90.00 of R$ 900.00 in sales", "x00-8",
 	} {
 		if !contains(page, text) {
 			t.Errorf("no %q in %q", text, page)
@@ -87,7 +92,8 @@ func TestThePageOfSignsWaitsForALongReport(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || answer.Header.Get("Refresh") != "3" {
 		t.Errorf("%s, %v", answer.Status, answer.Header)
 	}
-	if page := s.readAs(client, "/dashboard/signs"); !contains(page, "The signs of these days are being looked for.") || contains(page, "No signs in these days", "orders were looked at") {
+	if page := s.readAs(client, "/dashboard/signs"); !contains(page, "The signs of these days are being looked for.") ||
+		contains(page, "No signs in these days", "orders were looked at") {
 		t.Errorf("it reads %q", page)
 	}
 	select {

@@ -81,7 +81,10 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	for _, option := range options {
 		option(&config)
 	}
-	pages, err := dashboard.New(config, dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(), CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock, Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	pages, err := dashboard.New(config,
+		dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(),
+			CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock,
+			Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +185,10 @@ func (s *site) client() *http.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return &http.Client{Jar: jar, Transport: reporttest.Watched{T: s.t}, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	return &http.Client{Jar: jar, Transport: reporttest.Watched{T: s.t}, Timeout: 10 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 }
 
 func (s *site) logIn(client *http.Client, email, password string) *http.Response {

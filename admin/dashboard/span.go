@@ -171,7 +171,8 @@ func (a asked) formOf(v pageRequest, path string, bars, compared bool, models []
 	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Of: a.Of, Alert: a.Alert,
 		Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
-		f.Spans = append(f.Spans, navLink{v.lang.T("report.range_" + span), a.address(path, "range", span, "from", "", "to", ""), span == a.Range})
+		f.Spans = append(f.Spans,
+			navLink{v.lang.T("report.range_" + span), a.address(path, "range", span, "from", "", "to", ""), span == a.Range})
 	}
 	if bars {
 		for _, by := range []reports.By{reports.ByDay, reports.ByWeek, reports.ByMonth} {
@@ -187,7 +188,8 @@ func (a asked) formOf(v pageRequest, path string, bars, compared bool, models []
 		}
 	}
 	for _, model := range models {
-		f.Models = append(f.Models, option{Value: model, Label: v.lang.T("model." + model), Chosen: model == a.Model || a.Model == "" && model == reports.DefaultModel})
+		f.Models = append(f.Models,
+			option{Value: model, Label: v.lang.T("model." + model), Chosen: model == a.Model || a.Model == "" && model == reports.DefaultModel})
 	}
 	return f
 }

@@ -76,7 +76,8 @@ func (u keysInUse) source(t *testing.T, file string) {
 		// A key that a variable takes, and literals of keys in tables: every text of
 		// the form "section.name" counts as a use.
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			if text, err := strconv.Unquote(literal.Value); err == nil && formOfKeys.MatchString(text) && !strings.HasSuffix(text, ".html") && !strings.HasSuffix(text, "_") {
+			if text, err := strconv.Unquote(literal.Value); err == nil && formOfKeys.MatchString(text) && !strings.HasSuffix(text, ".html") &&
+				!strings.HasSuffix(text, "_") {
 				u.plural[text], u.whole[text] = file, file
 			}
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // checkedBy are the files, below internal, whose rules the forms show.
-var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "commerce/apikey.go", "commerce/member.go", ofLinks}
+var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "commerce/apikey.go",
+	"commerce/member.go", ofLinks}
 
 const ofLinks = "publichost/publichost.go"
 

@@ -69,7 +69,8 @@ func (s *site) pages() (list []string) {
 
 // needsMore are pages that need more than a company in their address, and answers that
 // are no pages.
-var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/statement": true, "/dashboard/influencer": true, "/dashboard/install/signals": true, "/dashboard/events/feed": true}
+var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/statement": true, "/dashboard/influencer": true,
+	"/dashboard/install/signals": true, "/dashboard/events/feed": true}
 
 // walk is one browser that goes from page to page in a language.
 type walk struct {
@@ -83,7 +84,8 @@ type walk struct {
 
 func (s *site) newWalk(t *testing.T, browser *rod.Browser, language string) *walk {
 	t.Helper()
-	w := &walk{site: s, t: t, page: browser.MustIncognito().MustPage("").Timeout(8 * time.Minute), language: language, complaints: make(chan string, 100), shots: os.Getenv("TRIBUTARY_SHOTS")}
+	w := &walk{site: s, t: t, page: browser.MustIncognito().MustPage("").Timeout(8 * time.Minute), language: language,
+		complaints: make(chan string, 100), shots: os.Getenv("TRIBUTARY_SHOTS")}
 	go w.page.EachEvent(func(e *proto.LogEntryAdded) { w.complaints <- e.Entry.Text + " " + e.Entry.URL },
 		func(e *proto.RuntimeExceptionThrown) { w.complaints <- e.ExceptionDetails.Text })()
 	w.page.MustNavigate(s.url + "/dashboard/login").MustWaitLoad()
@@ -117,7 +119,8 @@ func (w *walk) look(path string) {
 			w.keyboard(at)
 		}
 		for len(w.complaints) > 0 {
-			if complaint := <-w.complaints; !strings.Contains(complaint, "404") || path != "/dashboard/nowhere" && path != "/dashboard/join?token=x" {
+			if complaint := <-w.complaints; !strings.Contains(complaint, "404") ||
+				path != "/dashboard/nowhere" && path != "/dashboard/join?token=x" {
 				w.t.Errorf("%s: the browser complains: %s", at, complaint)
 			}
 		}
@@ -152,17 +155,25 @@ func (w *walk) shape(at string, width int) {
 	w.t.Helper()
 	got := w.page.MustEval(`() => {
 		// By how much the border of a field differs from what is around it (WCAG 1.4.11).
-		const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(n => n / 255).map(n => n <= .04045 ? n / 12.92 : ((n + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-		const around = (e) => { for (e = e.parentElement; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c; } return 'rgb(255, 255, 255)'; };
-		const edge = (e) => { const [a, b] = [light(getComputedStyle(e).borderTopColor), light(around(e))]; return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
+		const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(n => n / 255)
+			.map(n => n <= .04045 ? n / 12.92 : ((n + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+		const around = (e) => { for (e = e.parentElement; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+			if (!c.endsWith(', 0)')) return c; } return 'rgb(255, 255, 255)'; };
+		const edge = (e) => { const [a, b] = [light(getComputedStyle(e).borderTopColor), light(around(e))];
+			return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
 		return {
 		wide: document.documentElement.scrollWidth, lang: document.documentElement.lang,
 		h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
-		unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')].filter(e => !e.labels.length).map(e => e.name).join(),
+		unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
+			.filter(e => !e.labels.length).map(e => e.name).join(),
 		ids: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(),
-		faint: [...document.querySelectorAll('input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea')].filter(e => e.checkVisibility() && !e.disabled && edge(e) < 3).map(e => e.name + ' ' + edge(e).toFixed(2)).join(),
-		spills: [...document.querySelectorAll('td, th, .tile, .figure .line, .ticks, .status')].filter(e => e.checkVisibility() && e.closest('thead')?.offsetWidth !== 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').map(e => e.className + ' ' + e.textContent.trim().slice(0, 40)).join(),
-		dead: [...document.querySelectorAll('button, [onclick], [tabindex]')].filter(e => !e.closest('form') && !e.form && e.checkVisibility() && !e.matches('.copy, pre, main, [tabindex="-1"]')).map(e => e.outerHTML).join(),
+		faint: [...document.querySelectorAll('input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea')]
+			.filter(e => e.checkVisibility() && !e.disabled && edge(e) < 3).map(e => e.name + ' ' + edge(e).toFixed(2)).join(),
+		spills: [...document.querySelectorAll('td, th, .tile, .figure .line, .ticks, .status')].filter(e => e.checkVisibility() &&
+			e.closest('thead')?.offsetWidth !== 1 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline')
+				.map(e => e.className + ' ' + e.textContent.trim().slice(0, 40)).join(),
+		dead: [...document.querySelectorAll('button, [onclick], [tabindex]')].filter(e => !e.closest('form') && !e.form && e.checkVisibility() &&
+			!e.matches('.copy, pre, main, [tabindex="-1"]')).map(e => e.outerHTML).join(),
 	}}`)
 	if wide := got.Get("wide").Int(); wide > width {
 		w.t.Errorf("%s is %d px wide", at, wide)
@@ -170,7 +181,8 @@ func (w *walk) shape(at string, width int) {
 	if got.Get("lang").Str() != w.language || got.Get("h1").Int() != 1 || got.Get("main").Int() != 1 {
 		w.t.Errorf("%s: language %s, %d h1, %d main", at, got.Get("lang").Str(), got.Get("h1").Int(), got.Get("main").Int())
 	}
-	for what, is := range map[string]string{"unlabelled": "fields without a label", "ids": "ids that are there twice", "dead": "what does nothing without scripting", "faint": "fields whose border is hardly seen", "spills": "what is wider than its place"} {
+	for what, is := range map[string]string{"unlabelled": "fields without a label", "ids": "ids that are there twice",
+		"dead": "what does nothing without scripting", "faint": "fields whose border is hardly seen", "spills": "what is wider than its place"} {
 		if list := got.Get(what).Str(); list != "" {
 			w.t.Errorf("%s: %s: %s", at, is, list)
 		}
@@ -208,7 +220,8 @@ func (w *walk) keyboard(at string) {
 		got := w.page.MustEval(`() => {
 			const e = document.activeElement, style = getComputedStyle(e), row = e.closest('.order');
 			const seen = (s) => s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 1 || s.boxShadow !== 'none';
-			return {n: e.dataset.tab === undefined ? -1 : +e.dataset.tab, seen: seen(style) || (row !== null && seen(getComputedStyle(row))), is: e.outerHTML.slice(0, 120)};
+			return {n: e.dataset.tab === undefined ? -1 : +e.dataset.tab, seen: seen(style) || (row !== null && seen(getComputedStyle(row))),
+				is: e.outerHTML.slice(0, 120)};
 		}`)
 		n := got.Get("n").Int()
 		if n == next-1 {
@@ -263,7 +276,8 @@ func fillSite(s *site) places {
 		s.sumDay(day)
 		s.deliverDay(day)
 	}
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"), Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"),
+		Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
 	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/?utm_source=google", nil)
 	s.reject(s.live, "invalid_event_name", "event must match [A-Z][A-Z0-9_]{0,63}", 2)
 	link, statement := s.fillStatements(time.Now())
@@ -271,7 +285,8 @@ func fillSite(s *site) places {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/join?token=" + s.invite("convidada@loja.example"), "/dashboard/nowhere", link}}
+	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/join?token=" + s.invite("convidada@loja.example"),
+		"/dashboard/nowhere", link}}
 	p.member = append(p.member, "/dashboard/statement?company="+s.live+"&id="+statement)
 	for _, order := range []string{"told", "waits", "dollars", "cancelled", "nobody"} {
 		p.member = append(p.member, "/dashboard/order?company="+s.live+"&id="+order)
@@ -294,7 +309,8 @@ func (s *site) fillStatements(now time.Time) (link, id string) {
 	ask := func(name string, orders ...int64) (influencer, statement string) {
 		influencer = s.Influencer(s.live, name)
 		for i, minor := range orders {
-			s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("%s-%d", name[:4], i), CreatedAt: long, TotalMinor: 10 * max(minor, 100), InfluencerID: influencer, Evidence: "coupon", CommissionMinor: minor})
+			s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("%s-%d", name[:4], i), CreatedAt: long, TotalMinor: 10 * max(minor, 100),
+				InfluencerID: influencer, Evidence: "coupon", CommissionMinor: minor})
 		}
 		return influencer, s.Ask(s.live, influencer, "BRL", day(1), 0)
 	}
@@ -303,7 +319,8 @@ func (s *site) fillStatements(now time.Time) (link, id string) {
 	ask("Gabriel Nunes", -4500)
 	s.Close(s.live)
 	owner := commerce.Author{CompanyID: s.live, Actor: "test", At: now}
-	if err := s.DB.PayStatement(s.t.Context(), owner, commerce.StatementPayment{StatementID: paid, PaidAt: now.Add(-time.Hour), Reference: "PIX 8127"}); err != nil {
+	if err := s.DB.PayStatement(s.t.Context(), owner,
+		commerce.StatementPayment{StatementID: paid, PaidAt: now.Add(-time.Hour), Reference: "PIX 8127"}); err != nil {
 		s.t.Fatal(err)
 	}
 	ask("Helena Prado", 700)
@@ -367,7 +384,9 @@ func (s *site) invite(email string) string {
 	var token [32]byte
 	copy(token[:], email)
 	now := time.Now()
-	if err := s.DB.Invite(s.t.Context(), commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: email, Role: commerce.RoleOwner, At: now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
+	if err := s.DB.Invite(s.t.Context(),
+		commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: email, Role: commerce.RoleOwner, At: now, Life: time.Hour,
+			Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
 		s.t.Fatal(err)
 	}
 	return base64.RawURLEncoding.EncodeToString(token[:])

@@ -64,14 +64,16 @@ func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
 
 func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 	t.Parallel()
-	const ana = `{"winner":{"influencer":"Ana","evidence":"coupon"},"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned"}`
+	const ana = `{"winner":{"influencer":"Ana","evidence":"coupon"},"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,` +
+		`"currency":"BRL"}],"state":"earned"}`
 	const bia = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"none","reason":"no_agreement"}`
 	const cancelled = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"reversed"}`
 	const nobody = `{"winner":null,"commissions":[],"state":"none","reason":"no_winner"}`
 	f := func(name, withoutCoupon, withoutLink string, want ...string) {
 		t.Helper()
 		var x facts.Explanation
-		if err := json.Unmarshal([]byte(`{"counterfactual":{"without_coupon":`+withoutCoupon+`,"without_link":`+withoutLink+`}}`), &x); err != nil {
+		if err := json.Unmarshal([]byte(`{"counterfactual":{"without_coupon":`+withoutCoupon+`,"without_link":`+withoutLink+`}}`),
+			&x); err != nil {
 			t.Fatal(err)
 		}
 		got := strings.ReplaceAll(strings.Join(whatIf(english(t), x), "|"), "\u00a0", " ")
@@ -104,7 +106,8 @@ func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
 
 func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
-	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring, facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
+	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring,
+		facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
 		if got := unpaidWords(english(t), reason); len(got) < len("Nothing is owed: .")+10 {
 			t.Errorf("%s: %q", reason, got)
 		}

@@ -66,9 +66,12 @@ a time publishes the directory and the rules' changes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&config.ShortBase, "short-base", "", "the part of a short link before its code, without scheme: go.example.com or edge.example.com/s")
-	flags.StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
-	flags.StringVar(&edgeURL, "edge-url", "", "where shops load the script from, https://collect.example.com: for the snippet that the dashboard shows")
+	flags.StringVar(&config.ShortBase, "short-base", "",
+		"the part of a short link before its code, without scheme: go.example.com or edge.example.com/s")
+	flags.StringVar(&publicURL, "public-url", "",
+		"where browsers reach the dashboard; with https its cookies are Secure behind a proxy that ends TLS")
+	flags.StringVar(&edgeURL, "edge-url", "",
+		"where shops load the script from, https://collect.example.com: for the snippet that the dashboard shows")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "orders and products a key may send at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
@@ -160,7 +163,8 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
 	api, err = admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher, Previous: s.previous, Log: s.log,
+		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher,
+		Previous: s.previous, Log: s.log,
 		BeforePublishing: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, installationTimeout)
 			defer cancel()

@@ -16,7 +16,8 @@ import (
 )
 
 // errArchived is what people are told where commerce.ErrArchived refuses a change.
-var errArchived = errors.New("the company is archived, and nothing of it can be changed: `tributary company unarchive COMPANY` takes it back into use")
+var errArchived = errors.New("the company is archived, and nothing of it can be changed: `tributary company unarchive COMPANY` takes it " +
+	"back into use")
 
 func newCompanyArchive() *cobra.Command {
 	var yes bool
@@ -73,7 +74,9 @@ func archiveCommand(use, short string, back bool, ask func(cmd *cobra.Command, c
 				}
 			}
 			// Of a company that is so already nobody is asked.
-			if left := slices.DeleteFunc(slices.Clone(companies), func(c commerce.Company) bool { return c.ArchivedAt.IsZero() == back }); len(left) > 0 && ask != nil {
+			if left := slices.DeleteFunc(slices.Clone(companies), func(c commerce.Company) bool {
+				return c.ArchivedAt.IsZero() == back
+			}); len(left) > 0 && ask != nil {
 				if err := ask(cmd, left); err != nil {
 					return err
 				}
@@ -150,7 +153,8 @@ func askToArchive(cmd *cobra.Command, companies []commerce.Company) error {
 	for _, c := range companies {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", c.CompanyID, printable(c.Name), c.Environment))
 	}
-	return askYes(cmd, strings.Join(names, " and ")+" would take no events, orders and changes any more, and its API keys would be refused", "Type yes to archive: ")
+	return askYes(cmd, strings.Join(names, " and ")+" would take no events, orders and changes any more, and its API keys would be refused",
+		"Type yes to archive: ")
 }
 
 // askYes says what would be done and asks at a terminal. Without one, and where the answer is

@@ -33,7 +33,8 @@ func TestACompanyIsArchivedByAnAnswer(t *testing.T) {
 	f("yes\n", 0, live.CompanyID+" (Loja Exemplo, live) is archived; edges and admins learn of it", "archive", live.CompanyID)
 	f("", 0, "nothing was changed", "archive", live.CompanyID) // and nobody is asked
 	f("", 0, "archived ", "show", live.CompanyID)
-	f("", 1, "the company is archived, and nothing of it can be changed: `tributary company unarchive COMPANY`", "set", live.CompanyID, "--hold-days", "3")
+	f("", 1, "the company is archived, and nothing of it can be changed: `tributary company unarchive COMPANY`", "set",
+		live.CompanyID, "--hold-days", "3")
 	out, status := command(t, "keys", "create", "erp", "--company", live.CompanyID)
 	if status != 1 || !strings.Contains(out, "the company is archived") {
 		t.Errorf("a key of an archived company: %d %s", status, out)

@@ -17,7 +17,8 @@ import (
 type certificateFlags struct{ cert, key string }
 
 func (f *certificateFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.cert, "tls-cert", "", "file with the certificate to serve HTTPS with, its intermediates after it (PEM); read again when it changes (default none: plain HTTP)")
+	flags.StringVar(&f.cert, "tls-cert", "",
+		"file with the certificate to serve HTTPS with, its intermediates after it (PEM); read again when it changes (default none: plain HTTP)")
 	flags.StringVar(&f.key, "tls-key", "", "file with that certificate's key (PEM)")
 }
 

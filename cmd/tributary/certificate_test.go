@@ -105,7 +105,8 @@ func TestServicesServeHTTPSThemselvesAndTakeNewCertificates(t *testing.T) {
 			if served != "two.example" {
 				t.Errorf("beside broken files, %s is served", served)
 			}
-			for _, want := range []string{`_certificate_reloads_total{outcome="taken"} 1`, `_certificate_reloads_total{outcome="refused"} 1`, `_certificate_expiry_timestamp_seconds 1.`} {
+			for _, want := range []string{`_certificate_reloads_total{outcome="taken"} 1`, `_certificate_reloads_total{outcome="refused"} 1`,
+				`_certificate_expiry_timestamp_seconds 1.`} {
 				if !strings.Contains(page, "\ntributary_"+name+want) {
 					t.Errorf("%s is not in\n%s", want, regexp.MustCompile(`(?m)^tributary.*certificate.*$`).FindAllString(page, -1))
 				}

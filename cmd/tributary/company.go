@@ -55,7 +55,8 @@ func newCompanyCreate() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
+				return writeJSON(cmd.OutOrStdout(),
+					map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
 			return nil
@@ -201,7 +202,8 @@ func writeCompany(out io.Writer, c commerce.Company, own []influencerUnproven) e
 
 func printCompany(out io.Writer, c commerce.Company, own []influencerUnproven) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	head := [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID}, {"created", moment(c.CreatedAt)}}
+	head := [][2]string{{"company", c.CompanyID}, {"environment", c.Environment}, {"name", printable(c.Name)}, {"store", c.StoreID},
+		{"created", moment(c.CreatedAt)}}
 	if !c.ArchivedAt.IsZero() {
 		head = append(head, [2]string{"archived", moment(c.ArchivedAt)})
 	}
@@ -324,7 +326,8 @@ func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *preview
 		return writeJSON(cmd.OutOrStdout(), map[string]any{"company_id": company, "influencer": name, "unproven": orNone(unproven)})
 	}
 	if err == nil && !shows.asked {
-		fmt.Fprintf(cmd.OutOrStdout(), "unproven of %s: %s, for orders created from now on\n", printable(name), cmp.Or(unproven, "as the company's"))
+		fmt.Fprintf(cmd.OutOrStdout(), "unproven of %s: %s, for orders created from now on\n", printable(name),
+			cmp.Or(unproven, "as the company's"))
 	}
 	return err
 }

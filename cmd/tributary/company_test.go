@@ -19,7 +19,8 @@ import (
 
 func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
 	live, _ := installation(t)
-	if out, status := command(t, "company", "create", "Tienda\u202e"); status != statusUsage || !strings.Contains(out, "marks that turn the text") {
+	if out, status := command(t, "company", "create", "Tienda\u202e"); status != statusUsage ||
+		!strings.Contains(out, "marks that turn the text") {
 		t.Errorf("a name that turns the text: exit status %d and\n%s", status, out)
 	}
 	out, status := command(t, "company", "create", "Tienda", "--country", "AR", "--timezone", "America/Argentina/Buenos_Aires",
@@ -31,7 +32,8 @@ func TestCompaniesAreListedWithTheirSettings(t *testing.T) {
 	if status != 0 || strings.Count(out, "\n") != 5 {
 		t.Errorf("exit status %d and\n%s\nwant a title and 4 companies", status, out)
 	}
-	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "America/Argentina/Buenos_Aires", "ARS", "https://tienda.example.com"} {
+	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "America/Argentina/Buenos_Aires", "ARS",
+		"https://tienda.example.com"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the list does not show %s:\n%s", want, out)
 		}
@@ -101,33 +103,44 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	}
 	f("origin: https://a.example,https://b.example, before -", map[string]any{"origins": []string{"https://a.example", "https://b.example"}},
 		"--origin", "https://a.example", "--origin", "https://b.example")
-	f("origin: https://c.example, before https://a.example,https://b.example", map[string]any{"origins": []string{"https://c.example"}}, "--origin", "https://c.example")
+	f("origin: https://c.example, before https://a.example,https://b.example", map[string]any{"origins": []string{"https://c.example"}},
+		"--origin", "https://c.example")
 	f("Nothing was changed", nil, "--origin", "https://c.example")
-	f("removed, their pages may send no more: https://c.example; --add-origin", map[string]any{"origins": []string{"https://a.example"}}, "--origin", "https://a.example")
+	f("removed, their pages may send no more: https://c.example; --add-origin", map[string]any{"origins": []string{"https://a.example"}},
+		"--origin", "https://a.example")
 	f("origin: https://a.example,https://c.example,https://d.example, before https://a.example",
-		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}}, "--add-origin", "https://c.example", "--add-origin", "https://d.example")
+		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}}, "--add-origin", "https://c.example",
+		"--add-origin", "https://d.example")
 	f("Nothing was changed", nil, "--add-origin", "https://a.example")
-	f("was not listed, so it was not removed: https://z.example,https://a.example/", nil, "--remove-origin", "https://z.example,https://a.example/")
-	f("removed, their pages may send no more: https://d.example", map[string]any{"origins": []string{"https://a.example", "https://c.example"}},
+	f("was not listed, so it was not removed: https://z.example,https://a.example/", nil, "--remove-origin",
+		"https://z.example,https://a.example/")
+	f("removed, their pages may send no more: https://d.example",
+		map[string]any{"origins": []string{"https://a.example", "https://c.example"}},
 		"--remove-origin", "https://d.example,https://d.example")
-	f("was not listed, so it was not removed: https://d.example", map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://e.example"}},
+	f("was not listed, so it was not removed: https://d.example",
+		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://e.example"}},
 		"--remove-origin", "https://d.example", "--add-origin", "https://e.example")
-	f("origin: https://a.example,https://c.example,https://d.example, before", map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}},
+	f("origin: https://a.example,https://c.example,https://d.example, before",
+		map[string]any{"origins": []string{"https://a.example", "https://c.example", "https://d.example"}},
 		"--remove-origin", "https://e.example", "--add-origin", "https://d.example")
 	f("removed, their pages may send no more: https://a.example,https://d.example", map[string]any{"origins": []string{"https://c.example"}},
 		"--remove-origin", "https://d.example,https://a.example")
 	f("origin: -, before https://c.example", map[string]any{"origins": []string{}}, "--origin", "")
 	f("host: a.example", map[string]any{"hosts": []string{"a.example", "b.example"}}, "--host", "a.example,b.example")
-	f("events-per-second: 1000000, before the edge's default\nburst: 512", map[string]any{"events_per_second": 1000000, "burst": 512}, "--events-per-second", "1000000", "--burst", "512")
+	f("events-per-second: 1000000, before the edge's default\nburst: 512", map[string]any{"events_per_second": 1000000, "burst": 512},
+		"--events-per-second", "1000000", "--burst", "512")
 	f("events-per-second: the edge's default, before 1000000", map[string]any{"events_per_second": 0}, "--events-per-second", "0")
 	f("consent: required, before none", map[string]any{"consent_policy": "required"}, "--consent", "required")
-	f("payout-rule: last_touch, before coupon_first\nwindow-days: 60, before 30\nhalf-life-days: 14", map[string]any{"payout_rule": "last_touch", "window_days": 60, "half_life_days": 14},
+	f("payout-rule: last_touch, before coupon_first\nwindow-days: 60, before 30\nhalf-life-days: 14",
+		map[string]any{"payout_rule": "last_touch", "window_days": 60, "half_life_days": 14},
 		"--payout-rule", "last_touch", "--window-days", "60", "--half-life-days", "14")
-	f("unproven: ignore, before review\nhold-days: 0, before 30", map[string]any{"unproven": "ignore", "hold_days": 0, "count_direct": true, "pay_recurring": true},
+	f("unproven: ignore, before review\nhold-days: 0, before 30",
+		map[string]any{"unproven": "ignore", "hold_days": 0, "count_direct": true, "pay_recurring": true},
 		"--unproven", "ignore", "--hold-days", "0", "--count-direct", "--pay-recurring")
 	f("retention-days: 90, before for ever", map[string]any{"retention_days": 90}, "--retention-days", "90d")
 	for _, short := range []string{"69d", "5d", "-1"} { // the least is told as it is beside the company's own settings
-		if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", short); status == 0 || !strings.Contains(out, "--retention-days must be from 70 ") {
+		if out, status := command(t, "company", "set", live.CompanyID, "--retention-days", short); status == 0 ||
+			!strings.Contains(out, "--retention-days must be from 70 ") {
 			t.Errorf("--retention-days %s: exit status %d\n%s", short, status, out)
 		}
 	}
@@ -135,11 +148,13 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	f("minimum-payout: 49.9, before 0", map[string]any{"minimum_payout": "49.9"}, "--minimum-payout", "49.90")
 	f("Nothing was changed", nil, "--minimum-payout", "49.900")
 	f("payout-rule: coupon_first", map[string]any{"payout_rule": "coupon_first"}, "--payout-rule", "coupon_first")
-	f("timezone: America/Argentina/Buenos_Aires", map[string]any{"country": "AR", "timezone": "America/Argentina/Buenos_Aires", "currency": "ARS"},
+	f("timezone: America/Argentina/Buenos_Aires",
+		map[string]any{"country": "AR", "timezone": "America/Argentina/Buenos_Aires", "currency": "ARS"},
 		"--country", "AR", "--timezone", "America/Argentina/Buenos_Aires", "--currency", "ARS")
 
 	out, status := command(t, "company", "show", live.CompanyID)
-	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "512", "ARS", "coupon_first"} {
+	for _, want := range []string{live.CompanyID, live.StoreID, "Loja Exemplo", "a.example,b.example", "required", "the edge's default", "512",
+		"ARS", "coupon_first"} {
 		if status != 0 || !strings.Contains(out, want) {
 			t.Errorf("exit status %d, and %q is not in\n%s", status, want, out)
 		}
@@ -152,7 +167,8 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), `insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body)
+	if _, err := conn.Exec(t.Context(),
+		`insert into orders (company_id, order_id, created_at, processed_at, day, status, currency, total_minor, body)
 		values ($1, 'o', now(), now(), '2026-03-10', 0, 'BRL', 1000, '')`, live.CompanyID); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +183,8 @@ func TestSettingsOfACompanyAreChangedOneByOne(t *testing.T) {
 	refused("--timezone is America/Argentina/Buenos_Aires and cannot become UTC", "--timezone", "UTC")
 	refused("--currency is ARS and cannot become BRL", "--currency", "BRL")
 	f("Nothing was changed", nil, "--currency", "ARS") // nor was the origin beside a refused country
-	f("origin: https://d.example", map[string]any{"origins": []string{"https://d.example"}}, "--origin", "https://d.example", "--currency", "ARS")
+	f("origin: https://d.example", map[string]any{"origins": []string{"https://d.example"}}, "--origin",
+		"https://d.example", "--currency", "ARS")
 }
 
 func text(t *testing.T, value any) string {
@@ -203,11 +220,13 @@ func outboxAndAudit(t *testing.T, dsn, companyID string, changes, ofOrders int) 
 		t.Errorf("%d records of the directory, %d of settings, %d lines of the audit log for %d changes", directory, settings, audited, changes)
 	}
 	var c wire.Company
-	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 512}) || c.ConsentPolicy != "required" || c.Country != "AR" || len(c.Hosts) != 2 || !uuidtext.Is(c.StoreID) {
+	if err := json.Unmarshal(last, &c); err != nil || c.Limits != (wire.Limits{Burst: 512}) || c.ConsentPolicy != "required" ||
+		c.Country != "AR" || len(c.Hosts) != 2 || !uuidtext.Is(c.StoreID) {
 		t.Errorf("the directory gets %s, %v", last, err)
 	}
 	if err := conn.QueryRow(t.Context(), `select detail -> 'country' ->> 'from', detail -> 'country' ->> 'to', actor from audit_log
-		where company_id = $1 and action = 'company.settings' order by audit_id desc limit 1`, companyID).Scan(&from, &to, &actor); err != nil || from != "BR" || to != "AR" || actor != "cli" {
+		where company_id = $1 and action = 'company.settings' order by audit_id desc limit 1`, companyID).Scan(&from, &to, &actor); err != nil ||
+		from != "BR" || to != "AR" || actor != "cli" {
 		t.Errorf("the audit log says from %q to %q by %q, %v", from, to, actor, err)
 	}
 }
@@ -228,11 +247,14 @@ func TestMistakenSettingsAreRefusedByTheirFlags(t *testing.T) {
 	f("--consent must be one of", live.CompanyID, "--consent", "maybe")
 	f("--consent", live.CompanyID, "--consent", "")
 	f(`--origin "https://*.example.com" is no origin`, live.CompanyID, "--origin", "https://*.example.com")
-	f(`--origin "https://loja.example.com/" is no origin`, live.CompanyID, "--origin", "https://a.example", "--origin", "https://loja.example.com/")
+	f(`--origin "https://loja.example.com/" is no origin`, live.CompanyID, "--origin", "https://a.example", "--origin",
+		"https://loja.example.com/")
 	f(`--add-origin "https://*.example.com" is no origin`, live.CompanyID, "--add-origin", "https://*.example.com")
 	f(`--add-origin "https://x/" is no origin`, live.CompanyID, "--add-origin", "https://x/", "--remove-origin", "https://b.example")
-	f("--origin and --add-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--add-origin", "https://b.example")
-	f("--origin and --remove-origin cannot be given together", live.CompanyID, "--origin", "https://a.example", "--remove-origin", "https://b.example")
+	f("--origin and --add-origin cannot be given together", live.CompanyID, "--origin", "https://a.example",
+		"--add-origin", "https://b.example")
+	f("--origin and --remove-origin cannot be given together", live.CompanyID, "--origin", "https://a.example",
+		"--remove-origin", "https://b.example")
 	f(`--host "https://loja.example.com" is no host`, live.CompanyID, "--host", "https://loja.example.com")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "-1")
 	f("--events-per-second must be from 1 to 1000000", live.CompanyID, "--events-per-second", "NaN")
@@ -265,7 +287,8 @@ func TestAnInfluencerMayHaveASettingOfItsOwn(t *testing.T) {
 	}
 	f(1, `has no influencer "Ana"`, "--influencer", "Ana", "--unproven", "pay")
 	f(statusUsage, "--unproven must be one of review, ignore, pay, or empty", "--influencer", "Ana", "--unproven", "perhaps")
-	f(statusUsage, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven", "pay", "--hold-days", "3")
+	f(statusUsage, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana", "--unproven",
+		"pay", "--hold-days", "3")
 	f(statusUsage, "--influencer goes with --unproven, and with no other setting", "--influencer", "Ana")
 }
 
@@ -299,7 +322,8 @@ func TestACompanyIsShownWithItsInfluencersOwnSettings(t *testing.T) {
 	var shown struct {
 		Own []influencerUnproven `json:"influencers_unproven"`
 	}
-	if err := json.Unmarshal([]byte(out), &shown); err != nil || status != 0 || len(shown.Own) != 1 || shown.Own[0] != (influencerUnproven{"Ana", "pay"}) {
+	if err := json.Unmarshal([]byte(out), &shown); err != nil || status != 0 || len(shown.Own) != 1 ||
+		shown.Own[0] != (influencerUnproven{"Ana", "pay"}) {
 		t.Errorf("exit status %d, %v, %+v", status, err, shown)
 	}
 }

@@ -49,9 +49,11 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 	flags.StringVar(&config.EdgeAddr, "edge-addr", "127.0.0.1:7700", "address of the edge; port 0 takes a free one")
 	flags.StringVar(&config.AdminAddr, "admin-addr", "127.0.0.1:7701", "address of the admin API and the dashboard; port 0 takes a free one")
 	flags.StringVar(&config.StorefrontAddr, "storefront-addr", "127.0.0.1:7702", "address of the demo shop; port 0 takes a free one")
-	flags.StringVar(&config.PostgresRepository, "postgres-repository", "", "URL of a Maven repository to download PostgreSQL from, where a mirror is needed")
+	flags.StringVar(&config.PostgresRepository, "postgres-repository", "",
+		"URL of a Maven repository to download PostgreSQL from, where a mirror is needed")
 	flags.BoolVar(&config.Empty, "empty", false, "make a store, keys and a log-in only: no catalogue, influencers or traffic")
-	flags.BoolVar(&show, "show", false, "start nothing; print the addresses, keys, curl lines and exports of the dev that runs on --data again")
+	flags.BoolVar(&show, "show", false,
+		"start nothing; print the addresses, keys, curl lines and exports of the dev that runs on --data again")
 	logging.register(flags, "warn")
 	return cmd
 }

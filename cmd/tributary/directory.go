@@ -19,7 +19,8 @@ import (
 )
 
 func newDirectory() *cobra.Command {
-	return group("directory", "Compare directory.v1 with PostgreSQL, and remove from it what a restored database has not got", newDirectoryShow(), newDirectoryPrune())
+	return group("directory", "Compare directory.v1 with PostgreSQL, and remove from it what a restored database has not got",
+		newDirectoryShow(), newDirectoryPrune())
 }
 
 // What is different of a key of the directory.
@@ -47,7 +48,8 @@ type difference struct {
 //
 // PostgreSQL has each change before the directory does. So any difference means that the
 // database is older than it once was: that it was restored.
-func compareDirectory(ctx context.Context, client *kafka.Client, db *postgres.DB) (list []difference, lost map[string]commerce.LostChanges, err error) {
+func compareDirectory(ctx context.Context, client *kafka.Client,
+	db *postgres.DB) (list []difference, lost map[string]commerce.LostChanges, err error) {
 	there, gone := map[string][]byte{}, map[string]bool{} // gone: API keys, by a tombstone
 	lost = map[string]commerce.LostChanges{}
 	if err := readDirectory(ctx, client, func(key string, value []byte) {
@@ -113,7 +115,8 @@ func blockPaying(ctx context.Context, log *slog.Logger, client *kafka.Client, db
 		return err
 	}
 	for _, d := range list[:min(mostNamed, len(list))] {
-		log.Error("the database was restored from a backup: see Backup and restore in docs/operations.md", "key", d.key, "difference", d.what, "differences", len(list))
+		log.Error("the database was restored from a backup: see Backup and restore in docs/operations.md", "key", d.key, "difference", d.what,
+			"differences", len(list))
 	}
 	marked, err := merchant.New(db).MarkRestored(ctx, lost)
 	if len(marked) > 0 {
@@ -171,7 +174,8 @@ type directoryFlags struct{ repairFlags }
 
 // run connects to both and compares them. Topics of another installation are an error, and so
 // are those that name none.
-func (f *directoryFlags) run(cmd *cobra.Command, do func(client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges) error) error {
+func (f *directoryFlags) run(cmd *cobra.Command,
+	do func(client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges) error) error {
 	return f.connect(cmd.Context(), "tributary-directory", func(db stores, client *kafka.Client) error {
 		id, owner, err := checkInstallation(cmd.Context(), client, db.db)
 		if err == nil && owner.id != id {
@@ -252,7 +256,9 @@ docs/operations.md.`,
 					fmt.Fprintln(cmd.ErrOrStderr(), d.key)
 				}
 				if !yes {
-					if err := askYes(cmd, fmt.Sprintf("%d keys would be removed from %s, and edges would not know them any more", len(list), client.Named(wire.TopicDirectory)), "Type yes to remove: "); err != nil {
+					if err := askYes(cmd,
+						fmt.Sprintf("%d keys would be removed from %s, and edges would not know them any more", len(list), client.Named(wire.TopicDirectory)),
+						"Type yes to remove: "); err != nil {
 						return err
 					}
 				}

@@ -99,7 +99,8 @@ func TestThePagesNameCommandsAndFlagsThatAreThere(t *testing.T) {
 			}
 		}
 		for _, m := range docsInline.FindAllStringSubmatch(docsFence.ReplaceAllString(string(text), ""), -1) {
-			if name := regexp.MustCompile(`^--([a-z][a-z0-9-]*)`).FindStringSubmatch(m[1]); name != nil && !all[name[1]] && !slices.Contains(ofTheirs, name[1]) {
+			if name := regexp.MustCompile(`^--([a-z][a-z0-9-]*)`).FindStringSubmatch(m[1]); name != nil && !all[name[1]] &&
+				!slices.Contains(ofTheirs, name[1]) {
 				t.Errorf("%s: no command has a flag --%s", path, name[1])
 			}
 		}
@@ -110,7 +111,8 @@ func TestThePagesNameCommandsAndFlagsThatAreThere(t *testing.T) {
 }
 
 func TestCallsAreFoundInPages(t *testing.T) {
-	got := commandsIn("a `tributary keys list --json`, `bin/tributary dev`\n\n```sh\nzcat x | tributary import events - \\\n  --edge y > z; echo\n$ tributary verify\n```\n")
+	got := commandsIn("a `tributary keys list --json`, `bin/tributary dev`\n\n```sh\nzcat x | tributary import events - \\\n  --edge y > " +
+		"z; echo\n$ tributary verify\n```\n")
 	want := []string{"import events -    --edge y > z", "verify", "keys list --json", "dev"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

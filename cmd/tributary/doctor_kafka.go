@@ -23,17 +23,20 @@ const runMigrate = "run `tributary migrate`"
 func (e *examination) checkBrokers(ctx context.Context, f *findings, client *kafka.Client) bool {
 	cluster, err := client.Cluster(ctx)
 	if err != nil {
-		f.fail("Kafka", err.Error(), "start it, or correct --kafka-brokers and the --kafka-tls and --kafka-sasl flags: "+strings.Join(e.kafka.Brokers, ", ")+" was asked")
+		f.fail("Kafka", err.Error(),
+			"start it, or correct --kafka-brokers and the --kafka-tls and --kafka-sasl flags: "+strings.Join(e.kafka.Brokers, ", ")+" was asked")
 		return false
 	}
 	f.ok("Kafka", fmt.Sprintf("cluster %s, brokers: %d", cluster.ID, len(cluster.Brokers)))
 	if strings.HasPrefix(cluster.ID, dev.ClusterPrefix) {
-		f.remark("Kafka", "the embedded broker of `tributary dev`, for trying out: one copy of each record, whatever --replication asks for, kept for good")
+		f.remark("Kafka", "the embedded broker of `tributary dev`, for trying out: one copy of each record, whatever --replication asks for, "+
+			"kept for good")
 		e.replication, e.minInSync, e.trial = 1, 1, true
 	}
 	for _, broker := range cluster.Brokers {
 		if err := client.Reach(ctx, broker); err != nil {
-			f.fail("broker "+broker, err.Error(), "start that broker, or correct its advertised.listeners: by that address clients must reach it from here")
+			f.fail("broker "+broker, err.Error(),
+				"start that broker, or correct its advertised.listeners: by that address clients must reach it from here")
 		}
 	}
 	return true
@@ -58,12 +61,14 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 	}
 	events, commerce := partitions[wire.TopicEvents], partitions[wire.TopicCommerce]
 	if events > 0 && commerce > 0 && events != commerce {
-		f.fail("topics", fmt.Sprintf("%s has %d partitions and %s %d: one processor owns the same partition of both", wire.TopicEvents, events, wire.TopicCommerce, commerce),
+		f.fail("topics", fmt.Sprintf("%s has %d partitions and %s %d: one processor owns the same partition of both", wire.TopicEvents, events,
+			wire.TopicCommerce, commerce),
 			"make the counts equal before anything is written; with data in them that is an offline operation (docs/operations.md)")
 	}
 	for _, name := range []string{wire.TopicDirectory, wire.TopicResults} {
 		if partitions[name] > 1 {
-			f.fail("topic "+name, fmt.Sprintf("has %d partitions: only the first is read", partitions[name]), "delete the topic and "+runMigrate+"; nothing in it is lost for good")
+			f.fail("topic "+name, fmt.Sprintf("has %d partitions: only the first is read", partitions[name]),
+				"delete the topic and "+runMigrate+"; nothing in it is lost for good")
 		}
 	}
 	if f.failed == before {
@@ -92,57 +97,71 @@ func (e *examination) checkTopic(f *findings, topic kafka.TopicState) {
 	number := func(setting string) int64 {
 		n, err := strconv.ParseInt(topic.Settings[setting], 10, 64)
 		if err != nil {
-			f.warn(about, fmt.Sprintf("Kafka says %q of %s", topic.Settings[setting], setting), "look whether this user may describe the topic's settings")
+			f.warn(about, fmt.Sprintf("Kafka says %q of %s", topic.Settings[setting], setting),
+				"look whether this user may describe the topic's settings")
 			return -1
 		}
 		return n
 	}
 	switch minInSync := int(number("min.insync.replicas")); {
 	case topic.Leaderless > 0:
-		f.fail(about, fmt.Sprintf("%d partitions have no leader: nothing can be written to them", topic.Leaderless), "start the brokers that hold them")
+		f.fail(about, fmt.Sprintf("%d partitions have no leader: nothing can be written to them", topic.Leaderless),
+			"start the brokers that hold them")
 	case topic.InSync < minInSync:
-		f.fail(about, fmt.Sprintf("a partition has %d replicas in sync, and min.insync.replicas is %d: it takes no records", topic.InSync, minInSync), "start the brokers that are missing")
+		f.fail(about, fmt.Sprintf("a partition has %d replicas in sync, and min.insync.replicas is %d: it takes no records", topic.InSync,
+			minInSync), "start the brokers that are missing")
 	case topic.Replication < e.replication:
-		f.fail(about, fmt.Sprintf("has %d replicas, not %d: what was acknowledged is lost with the disks of so many brokers", topic.Replication, e.replication),
+		f.fail(about, fmt.Sprintf("has %d replicas, not %d: what was acknowledged is lost with the disks of so many brokers",
+			topic.Replication, e.replication),
 			"add replicas with kafka-reassign-partitions.sh, or give the --replication that is meant")
 	case minInSync < e.minInSync:
-		f.fail(about, fmt.Sprintf("min.insync.replicas is %d, not %d: a record is acknowledged while so few brokers have it", minInSync, e.minInSync),
+		f.fail(about, fmt.Sprintf("min.insync.replicas is %d, not %d: a record is acknowledged while so few brokers have it",
+			minInSync, e.minInSync),
 			set("min.insync.replicas", strconv.Itoa(e.minInSync))+", or give the --min-insync-replicas that is meant")
 	case topic.InSync < topic.Replication:
-		f.warn(about, fmt.Sprintf("a partition has %d of %d replicas in sync", topic.InSync, topic.Replication), "look at the broker that is behind or stopped")
+		f.warn(about, fmt.Sprintf("a partition has %d of %d replicas in sync", topic.InSync, topic.Replication),
+			"look at the broker that is behind or stopped")
 	case minInSync == topic.Replication && minInSync > 1:
-		f.warn(about, fmt.Sprintf("min.insync.replicas is %d, the count of replicas: one stopped broker stops all writing", minInSync), set("min.insync.replicas", strconv.Itoa(minInSync-1)))
+		f.warn(about, fmt.Sprintf("min.insync.replicas is %d, the count of replicas: one stopped broker stops all writing", minInSync),
+			set("min.insync.replicas", strconv.Itoa(minInSync-1)))
 	}
 	if topic.Settings["unclean.leader.election.enable"] == "true" {
-		f.fail(about, "unclean.leader.election.enable is true: a broker that lacks the newest records may become the leader, and they are lost", set("unclean.leader.election.enable", "false"))
+		f.fail(about, "unclean.leader.election.enable is true: a broker that lacks the newest records may become the leader, and they are lost",
+			set("unclean.leader.election.enable", "false"))
 	}
 	if n := number("max.message.bytes"); n >= 0 && n < leastMessageBytes {
-		f.fail(about, fmt.Sprintf("max.message.bytes is %d: larger batches are refused for good", n), set("max.message.bytes", strconv.Itoa(leastMessageBytes)))
+		f.fail(about, fmt.Sprintf("max.message.bytes is %d: larger batches are refused for good", n),
+			set("max.message.bytes", strconv.Itoa(leastMessageBytes)))
 	}
 	e.checkRetention(f, about, topic, set, number)
 }
 
-func (e *examination) checkRetention(f *findings, about string, topic kafka.TopicState, set func(setting, value string) string, number func(setting string) int64) {
+func (e *examination) checkRetention(f *findings, about string, topic kafka.TopicState, set func(setting, value string) string,
+	number func(setting string) int64) {
 	policy := topic.Settings["cleanup.policy"]
 	if topic.Name == wire.TopicDirectory {
 		if policy != "compact" {
-			f.fail(about, fmt.Sprintf("cleanup.policy is %s: companies and links disappear from the edges", policy), set("cleanup.policy", "compact"))
+			f.fail(about, fmt.Sprintf("cleanup.policy is %s: companies and links disappear from the edges", policy),
+				set("cleanup.policy", "compact"))
 		}
 		return
 	}
 	if policy != "delete" {
-		f.fail(about, fmt.Sprintf("cleanup.policy is %s: the key is the company, so one record of each is kept", policy), set("cleanup.policy", "delete"))
+		f.fail(about, fmt.Sprintf("cleanup.policy is %s: the key is the company, so one record of each is kept", policy),
+			set("cleanup.policy", "delete"))
 	}
 	if topic.Name != wire.TopicEvents && topic.Name != wire.TopicCommerce {
 		return
 	}
 	retention := number("retention.ms")
 	if retention >= 0 && retention < shortRetention {
-		f.fail(about, fmt.Sprintf("retention.ms is %d, %s: records that a stopped processor has not read are removed", retention, time.Duration(retention)*time.Millisecond),
+		f.fail(about, fmt.Sprintf("retention.ms is %d, %s: records that a stopped processor has not read are removed", retention,
+			time.Duration(retention)*time.Millisecond),
 			set("retention.ms", strconv.FormatInt(longPersonal, 10))+" or more: longer than any outage of the processors")
 	}
 	if topic.Name == wire.TopicCommerce && !e.trial && (retention > longPersonal || retention == -1) {
-		f.warn(about, "retention.ms keeps orders' personal fields longer than 7 days", "lower it if nothing demands that: "+set("retention.ms", strconv.FormatInt(longPersonal, 10)))
+		f.warn(about, "retention.ms keeps orders' personal fields longer than 7 days",
+			"lower it if nothing demands that: "+set("retention.ms", strconv.FormatInt(longPersonal, 10)))
 	}
 	if n := number("retention.bytes"); n >= 0 {
 		f.fail(about, fmt.Sprintf("retention.bytes is %d: records are removed by size, however new they are", n), set("retention.bytes", "-1"))
@@ -191,7 +210,8 @@ func (e *examination) checkSecret(ctx context.Context, f *findings, client *kafk
 	case len(companies) == 0:
 		f.leftOut(about, "the directory holds no company yet")
 	case len(wrong) > 0:
-		f.fail(about, fmt.Sprintf("is not the one that the keys of %d of %d companies are made with, such as %s", len(wrong), len(companies), wrong[0]),
+		f.fail(about, fmt.Sprintf("is not the one that the keys of %d of %d companies are made with, such as %s", len(wrong),
+			len(companies), wrong[0]),
 			"give edge and admin the secret that the companies were made with; with another one, new events do not join old ones")
 	default:
 		text := fmt.Sprintf("fits all %d companies", len(companies))

@@ -32,7 +32,8 @@ func checkClock(f *findings, whose string, other, asked, answered time.Time, pre
 	if behind > ahead {
 		where = "behind"
 	}
-	f.fail(about, fmt.Sprintf("is %s %s ours: events and orders are put in the wrong order", apart.Round(time.Millisecond), where), "keep the clocks of all machines right by NTP (chrony, systemd-timesyncd)")
+	f.fail(about, fmt.Sprintf("is %s %s ours: events and orders are put in the wrong order", apart.Round(time.Millisecond), where),
+		"keep the clocks of all machines right by NTP (chrony, systemd-timesyncd)")
 }
 
 // checkService asks a running service for /readyz, and compares its clock.
@@ -58,7 +59,8 @@ func checkService(ctx context.Context, f *findings, origin string) {
 		f.fail(about, err.Error(), "ask again")
 		return
 	case response.StatusCode != http.StatusOK:
-		f.fail(about, fmt.Sprintf("is not ready: %s: %s", response.Status, printable(strings.TrimSpace(string(text)))), `see "Health" in docs/operations.md`)
+		f.fail(about, fmt.Sprintf("is not ready: %s: %s", response.Status, printable(strings.TrimSpace(string(text)))),
+			`see "Health" in docs/operations.md`)
 	default:
 		f.ok(about, "is ready")
 	}
@@ -117,7 +119,8 @@ func checkDirectory(f *findings, about, dir string, room int64) {
 	}
 	free := int64(disk.Bavail) * int64(disk.Bsize)
 	if free < room {
-		f.fail(about, fmt.Sprintf("%s has %d MiB free, and %d MiB may be needed", there, free>>20, room>>20), "use a larger disk, or a smaller --spool-bytes")
+		f.fail(about, fmt.Sprintf("%s has %d MiB free, and %d MiB may be needed", there, free>>20, room>>20),
+			"use a larger disk, or a smaller --spool-bytes")
 		return
 	}
 	f.ok(about, fmt.Sprintf("%s can be written and has %d MiB free", there, free>>20))

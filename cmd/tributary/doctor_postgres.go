@@ -58,7 +58,8 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 	case err != nil:
 		f.fail("outbox", err.Error(), "let this user read the tables")
 	case waiting > 0 && time.Since(oldest) > staleOutbox:
-		f.fail("outbox", fmt.Sprintf("%d records wait since %s: edges and processors do not know these changes", waiting, moment(oldest)), "start an admin; if one runs, its log says what keeps it")
+		f.fail("outbox", fmt.Sprintf("%d records wait since %s: edges and processors do not know these changes", waiting, moment(oldest)),
+			"start an admin; if one runs, its log says what keeps it")
 	default:
 		f.ok("outbox", fmt.Sprintf("%d records wait", waiting))
 	}
@@ -88,7 +89,8 @@ func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool 
 		f.fail("schema", err.Error(), "use the newer program; services of this one end")
 		return false
 	case state.Version > state.Known:
-		f.remark("schema", fmt.Sprintf("version %d is newer than this program, which is of %d and may use it: it takes programs of %d and later", state.Version, state.Known, state.Oldest))
+		f.remark("schema", fmt.Sprintf("version %d is newer than this program, which is of %d and may use it: it takes programs of %d and later",
+			state.Version, state.Known, state.Oldest))
 	default:
 		f.ok("schema", fmt.Sprintf("up to date, version %d", state.Version))
 	}
@@ -117,13 +119,16 @@ func checkServer(f *findings, s postgres.ServerState) {
 		f.fail(about, "the extension btree_gist is not installed on the server", "install PostgreSQL's contrib package")
 	}
 	if s.Fsync != "on" || s.FullPageWrites != "on" {
-		f.fail(about, fmt.Sprintf("fsync is %s and full_page_writes %s: a crash of the machine destroys the database", s.Fsync, s.FullPageWrites), "set both to on")
+		f.fail(about, fmt.Sprintf("fsync is %s and full_page_writes %s: a crash of the machine destroys the database", s.Fsync, s.FullPageWrites),
+			"set both to on")
 	}
 	if s.SynchronousCommit == "off" {
-		f.fail(about, "synchronous_commit is off: a crash loses changes that were acknowledged", "set it to on, or to local or more where there are standbys")
+		f.fail(about, "synchronous_commit is off: a crash loses changes that were acknowledged",
+			"set it to on, or to local or more where there are standbys")
 	}
 	if free := s.MaxConnections - s.Connections; free < fewConnections {
-		f.warn(about, fmt.Sprintf("%d of %d connections are in use", s.Connections, s.MaxConnections), "raise max_connections, or lower pool_max_conns in --postgres of the services")
+		f.warn(about, fmt.Sprintf("%d of %d connections are in use", s.Connections, s.MaxConnections),
+			"raise max_connections, or lower pool_max_conns in --postgres of the services")
 	}
 	if f.failed == before {
 		f.ok(about, fmt.Sprintf("version %s, %d of %d connections in use", s.Version, s.Connections, s.MaxConnections))
@@ -134,7 +139,8 @@ func checkServer(f *findings, s postgres.ServerState) {
 // the same errors that the processor reports at its start.
 func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kafka.Client) {
 	const about = "processor's offsets"
-	list, err := places(ctx, factstore.New(db), kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce), func(*facts.StoredOffset) bool { return true })
+	list, err := places(ctx, factstore.New(db), kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce),
+		func(*facts.StoredOffset) bool { return true })
 	switch {
 	case err != nil:
 		f.fail(about, err.Error(), "see what is said of Kafka and its topics; let this user read the tables")
@@ -150,7 +156,8 @@ func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kaf
 			f.fail(about, fmt.Sprintf("%s: %v", p, p.halted), "give the --kafka-brokers of that cluster, or the database that belongs to this one")
 			return
 		case p.halted != nil:
-			f.fail(about, p.halted.Error(), `see "A halted partition" in docs/operations.md; if the records are lost for good: tributary offsets reset`)
+			f.fail(about, p.halted.Error(),
+				`see "A halted partition" in docs/operations.md; if the records are lost for good: tributary offsets reset`)
 		default:
 			behind += p.end - p.Next
 		}
@@ -179,7 +186,8 @@ func (e *examination) checkOwner(ctx context.Context, f *findings, db *postgres.
 	case err != nil:
 		f.fail("paying", err.Error(), "let this user read the tables")
 	case len(blocked) > 0:
-		f.warn("paying", fmt.Sprintf("blocked in %d companies, such as %s: changes of them are lost, since the database was restored from a backup", len(blocked), blocked[0]),
+		f.warn("paying", fmt.Sprintf("blocked in %d companies, such as %s: changes of them are lost, since the database was restored "+
+			"from a backup", len(blocked), blocked[0]),
 			"let their owners confirm on the dashboard's page Statements")
 	}
 }

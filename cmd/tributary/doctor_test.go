@@ -108,7 +108,8 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 	if err := claimTopics(t.Context(), newClient(t, broker.Addr), db); err != nil {
 		t.Fatal(err)
 	}
-	made, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	made, err := merchant.New(db).CreateStore(t.Context(),
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +164,11 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 	admin := &kafkago.Client{Addr: kafkago.TCP(broker.Addr)}
 	set := func(topic, name, value string) {
 		t.Helper()
-		response, err := admin.IncrementalAlterConfigs(t.Context(), &kafkago.IncrementalAlterConfigsRequest{Resources: []kafkago.IncrementalAlterConfigsRequestResource{{
-			ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
-			Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: name, Value: value, ConfigOperation: kafkago.ConfigOperationSet}},
-		}}})
+		response, err := admin.IncrementalAlterConfigs(t.Context(),
+			&kafkago.IncrementalAlterConfigsRequest{Resources: []kafkago.IncrementalAlterConfigsRequestResource{{
+				ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
+				Configs: []kafkago.IncrementalAlterConfigsRequestConfig{{Name: name, Value: value, ConfigOperation: kafkago.ConfigOperationSet}},
+			}}})
 		if err == nil {
 			err = response.Resources[0].Error
 		}
@@ -194,7 +196,8 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 		}
 		set(topic, name, states[0].Settings[name])
 	}
-	f("events.v1", "unclean.leader.election.enable", "true", "FAIL", "may become the leader", "--topic events.v1 --add-config unclean.leader.election.enable=false")
+	f("events.v1", "unclean.leader.election.enable", "true", "FAIL", "may become the leader",
+		"--topic events.v1 --add-config unclean.leader.election.enable=false")
 	f("commerce.v1", "unclean.leader.election.enable", "true", "FAIL", "may become the leader", "--topic commerce.v1")
 	f("events.v1", "cleanup.policy", "compact", "FAIL", "one record of each is kept", "cleanup.policy=delete")
 	f("directory.v1", "cleanup.policy", "delete", "FAIL", "companies and links disappear", "cleanup.policy=compact")
@@ -211,7 +214,8 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 	p.replication = 1
 	f("events.v1", "min.insync.replicas", "2", "FAIL", "1 replicas in sync, and min.insync.replicas is 2", "start the brokers")
 
-	response, err := admin.CreatePartitions(t.Context(), &kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "commerce.v1", Count: devtest.Partitions + 1}}})
+	response, err := admin.CreatePartitions(t.Context(),
+		&kafkago.CreatePartitionsRequest{Topics: []kafkago.TopicPartitionsConfig{{Name: "commerce.v1", Count: devtest.Partitions + 1}}})
 	if err != nil || response.Errors["commerce.v1"] != nil {
 		t.Fatal(err, response)
 	}
@@ -333,7 +337,10 @@ func TestDoctorLooksAtTheDisk(t *testing.T) {
 	f(func(e *examination, dir string) { e.spool = file(filepath.Join(dir, "x")) }, "FAIL", "spool", "is no directory")
 	f(func(e *examination, _ string) { e.snapshot = "/proc/directory.json" }, "FAIL", "snapshot", "cannot be written")
 	// What is in the spool already needs no room any more.
-	f(func(e *examination, dir string) { file(filepath.Join(dir, "1.seg")); e.spool, e.spoolBytes = dir, 4096 }, "ok", "spool", "can be written")
+	f(func(e *examination, dir string) {
+		file(filepath.Join(dir, "1.seg"))
+		e.spool, e.spoolBytes = dir, 4096
+	}, "ok", "spool", "can be written")
 }
 
 func TestDoctorComparesClocks(t *testing.T) {
@@ -399,7 +406,8 @@ func TestDoctorKnowsTheBrokerOfDev(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if err := client.EnsureTopics(t.Context(), kafka.TopicPlan{Partitions: 2, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+	if err := client.EnsureTopics(t.Context(),
+		kafka.TopicPlan{Partitions: 2, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 		t.Fatal(err)
 	}
 	p := &patient{t, oneBroker(broker.Addr())}

@@ -30,8 +30,9 @@ func newEdge() *cobra.Command {
 the topic directory.v1. It acknowledges an event once Kafka has it on all
 in-sync replicas or, with --spool and while Kafka cannot take it, once it is on
 this machine's disk.`,
-		Example: `  tributary edge --kafka-brokers kafka-1:9092,kafka-2:9092 --hashing-secret-file hashing --snapshot directory.json --spool spool`,
-		Args:    noArguments,
+		Example: `  tributary edge --kafka-brokers kafka-1:9092,kafka-2:9092 --hashing-secret-file hashing --snapshot directory.json ` +
+			`--spool spool`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			setup := edgeSetup{config: config, spool: spooling}
 			var wrong problems
@@ -55,13 +56,17 @@ this machine's disk.`,
 	flags := cmd.Flags()
 	flags.StringVar(&config.Prefix, "prefix", "", "path before every route, for an edge behind a shop's own domain")
 	flags.StringVar(&config.ShortPath, "short-path", "/s", "path of short links")
-	flags.StringVar(&config.ShortHost, "short-host", "", "a host of its own for short links beside that of the admin's --short-base, which serves /<code>")
+	flags.StringVar(&config.ShortHost, "short-host", "",
+		"a host of its own for short links beside that of the admin's --short-base, which serves /<code>")
 	flags.StringVar(&config.SnapshotFile, "snapshot", "", "file that keeps the directory, so that the edge starts with Kafka down")
-	flags.StringVar(&spooling.Dir, "spool", "", "directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
+	flags.StringVar(&spooling.Dir, "spool", "",
+		"directory that keeps events while Kafka is away; edges of one machine may share it (default none: 503 while Kafka is away)")
 	flags.Int64Var(&spooling.MaxBytes, "spool-bytes", defaultSpoolBytes, "most bytes that this edge keeps there")
-	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000, "events a second that one network (/24, or /48 of IPv6) may send without an API key")
+	flags.Float64Var(&config.NetworkPerSecond, "network-events-per-second", 2000,
+		"events a second that one network (/24, or /48 of IPv6) may send without an API key")
 	flags.IntVar(&config.NetworkBurst, "network-burst", 20_000, "events that one network may send at once without an API key")
-	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500, "most connections of one address (of IPv6: one /64), but for --trusted-proxy; of one network four times as many; -1: no bound")
+	flags.IntVar(&config.MaxConnsPerIP, "address-connections", 500,
+		"most connections of one address (of IPv6: one /64), but for --trusted-proxy; of one network four times as many; -1: no bound")
 	common.register(flags, "edge", "127.0.0.1:7700")
 	public.register(flags, &config.DrainTimeout)
 	former.register(flags)
@@ -111,7 +116,8 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		left: map[string]string{"tributary_edge_queued_bytes": "unsent_bytes", "tributary_edge_spool_bytes": "spool_bytes"},
 	})
 	defer func() { stopped(err) }()
-	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous, Assets: files, Logger: s.log}
+	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous,
+		Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
 		if deps.Spool, err = spool.Open(s.spool); err != nil { //nolint:contextcheck // the spool bounds its own flushes

@@ -64,7 +64,8 @@ companies, live and sandbox: each is asked on its own.`,
 			if err := wrong.err(); err != nil {
 				return err
 			}
-			asked, err := db.AskErasure(cmd.Context(), commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, subject.Kinds(), keys, rand.Reader)
+			asked, err := db.AskErasure(cmd.Context(), commerce.Author{CompanyID: company, Actor: actor, At: time.Now()},
+				subject.Kinds(), keys, rand.Reader)
 			if err != nil {
 				return err
 			}
@@ -105,7 +106,8 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 	case e.State != commerce.Erased:
 		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it.")
 	case e.Orders == 0 && e.Events == 0:
-		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
 	}
 	return nil
 }

@@ -10,7 +10,8 @@ func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
 	live, _ := installation(t)
 	refused := func(want string, args ...string) {
 		t.Helper()
-		if out, status := command(t, append([]string{"erase"}, args...)...); !refused(status) || !strings.Contains(out, want) || strings.Contains(out, "erasure  ") {
+		if out, status := command(t, append([]string{"erase"}, args...)...); !refused(status) || !strings.Contains(out, want) ||
+			strings.Contains(out, "erasure  ") {
 			t.Errorf("erase %v: exit status %d and\n%s\nwant 1 and %q", args, status, out, want)
 		}
 	}
@@ -22,7 +23,8 @@ func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
 
 	// No admin publishes it here, so it waits.
 	out, status := command(t, "erase", "--company", live.CompanyID, "--email", "ana@example.com", "--customer", "4711", "--wait", "0")
-	if !regexp.MustCompile(`erasure  [0-9a-f-]{36}  \w+  0 orders, 0 events\n`).MatchString(out) || !strings.Contains(out, "It goes on by itself") || status != 0 {
+	if !regexp.MustCompile(`erasure  [0-9a-f-]{36}  \w+  0 orders, 0 events\n`).MatchString(out) ||
+		!strings.Contains(out, "It goes on by itself") || status != 0 {
 		t.Errorf("exit status %d and\n%s", status, out)
 	}
 	if strings.Contains(out, "ana@example.com") || strings.Contains(out, " erased ") {
@@ -33,7 +35,8 @@ func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
 func TestEraseNeedsTheHashingSecret(t *testing.T) {
 	live, _ := installation(t)
 	t.Setenv("TRIBUTARY_HASHING_SECRET", "")
-	if out, status := command(t, "erase", "--company", live.CompanyID, "--email", "ana@example.com"); status != statusUsage || !strings.Contains(out, "give --hashing-secret-file") {
+	if out, status := command(t, "erase", "--company", live.CompanyID, "--email", "ana@example.com"); status != statusUsage ||
+		!strings.Contains(out, "give --hashing-secret-file") {
 		t.Errorf("exit status %d and\n%s", status, out)
 	}
 }

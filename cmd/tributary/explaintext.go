@@ -84,7 +84,8 @@ func (t *explainer) table(title, none string, rows [][]string) {
 }
 
 func (t *explainer) verdict(s commerce.Sale, p facts.ExplainedPayout) {
-	t.line("Order %s of %s: %s, %s", s.OrderID, clock(s.CreatedAt), commerce.Amount{Minor: s.TotalMinor, Currency: s.Currency}, statusWords(s.Status))
+	t.line("Order %s of %s: %s, %s", s.OrderID, clock(s.CreatedAt), commerce.Amount{Minor: s.TotalMinor, Currency: s.Currency},
+		statusWords(s.Status))
 	if s.Test {
 		t.line("It is a test.")
 	}
@@ -235,7 +236,8 @@ func (t *explainer) whatIf(x facts.Explanation) {
 		case p.Winner == nil:
 			rows = append(rows, []string{without, "nobody would be credited"})
 		case p.State == facts.PayoutReview:
-			rows = append(rows, []string{without, fmt.Sprintf("the link of %s would wait for a decision", named(p.Winner.Influencer, p.Winner.Campaign))})
+			rows = append(rows, []string{without,
+				fmt.Sprintf("the link of %s would wait for a decision", named(p.Winner.Influencer, p.Winner.Campaign))})
 		default:
 			commission := strings.Join(t.amounts(p), " and ")
 			if commission == "" {

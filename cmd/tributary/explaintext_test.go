@@ -13,12 +13,16 @@ import (
 const explainedExample = `{
 "keys":[{"kind":"cart","strength":5,"hub":false,"visitors":1},{"kind":"phone","strength":1,"hub":true,"visitors":21}],
 "touches":[
- {"at":"2026-11-20T10:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana\u001b[31m","channel":"Ana Prado","influencer":"Ana Prado","matched_by":"cart","proof":"claimed","used":true},
- {"at":"2026-11-20T11:00:00.000Z","source":"direct","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","proof":"cart","used":false,"reason":"direct: only the model last counts it"}],
+ {"at":"2026-11-20T10:00:00.000Z","source":"influencer","medium":"link","campaign":"Ana\u001b[31m","channel":"Ana Prado",
+   "influencer":"Ana Prado","matched_by":"cart","proof":"claimed","used":true},
+ {"at":"2026-11-20T11:00:00.000Z","source":"direct","medium":"(none)","campaign":"","channel":"Direct","matched_by":"cart","proof":"cart",
+   "used":false,"reason":"direct: only the model last counts it"}],
 "payout":{"winner":{"influencer":"Beto Lima","campaign":"Inverno","evidence":"coupon"},"rule":"coupon_first",
  "losers":[{"influencer":"Ana Prado","evidence":"link","reason":"a coupon goes first"}],
- "costs":[{"cost_id":"k1","level":"campaign","fixed_fee":12.5,"var_fee":10,"revision":7,"amount":20.4,"amounts":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
- "base":204,"commission":20.4,"commissions":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned","payable_on":"2026-12-21"},
+ "costs":[{"cost_id":"k1","level":"campaign","fixed_fee":12.5,"var_fee":10,"revision":7,"amount":20.4,
+   "amounts":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}]}],
+ "base":204,"commission":20.4,"commissions":[{"amount":20.4,"currency":"USD"},{"amount":12.5,"currency":"BRL"}],"state":"earned",
+   "payable_on":"2026-12-21"},
 "cuts":[{"what":"key","kind":"phone","limit":"visitors"}],
 "counterfactual":{"without_coupon":{"winner":{"influencer":"Ana Prado","campaign":"","evidence":"link"},"commission":0,"state":"none"},
  "without_link":{"winner":null}}}`
@@ -30,7 +34,8 @@ func TestAnExplanationIsReadable(t *testing.T) {
 		Explanation: []byte(explainedExample),
 		Ledger: []commerce.LedgerEntry{
 			{Entry: 1, At: at, Kind: "earned", Influencer: "Ana Prado", AmountMinor: 1000, Currency: "USD", PayableOn: "2026-12-21", Cause: "order"},
-			{Entry: 2, At: at, Kind: "reversed", Influencer: "Ana Prado", AmountMinor: -1000, Currency: "USD", Reverses: 1, PayableOn: "2026-12-21", Cause: "order"},
+			{Entry: 2, At: at, Kind: "reversed", Influencer: "Ana Prado", AmountMinor: -1000, Currency: "USD", Reverses: 1,
+				PayableOn: "2026-12-21", Cause: "order"},
 		},
 	}
 	got, err := explainInWords(sale)
@@ -86,7 +91,8 @@ What if
 	f(commerce.OrderApproved, `"state":"earned"`, `"state":"none","note":"no cost was in force"`, "No commission: no cost was in force.")
 	f(commerce.OrderApproved, `{"influencer":"Beto Lima","campaign":"Inverno","evidence":"coupon"}`, `null`, "Credited to nobody.")
 	f(commerce.OrderApproved, `"state":"earned"`, `"state":"review","note":"nothing proves it"`,
-		"the link of Beto Lima (campaign Inverno) waits for a decision.\nIn review: nothing proves it. Commission if accepted: 20.40 USD and 12.50 BRL.\nTo decide, send the admin API POST /order/1001/evidence with accept or refuse.")
+		"the link of Beto Lima (campaign Inverno) waits for a decision.\nIn review: nothing proves it. Commission if accepted: 20.40 USD and "+
+			"12.50 BRL.\nTo decide, send the admin API POST /order/1001/evidence with accept or refuse.")
 	f(commerce.OrderApproved, explainedExample, `{}`, "Credited to nobody.")
 }
 
@@ -113,8 +119,11 @@ func TestPayoutsAreShownByInfluencer(t *testing.T) {
 	const ana = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"
 	for _, sql := range []string{
 		`insert into influencer (company_id, influencer_id, name, name_folded, rev) values ($1, '` + ana + `', 'Ana Prado', 'ana prado', 1)`,
-		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev, cause)
-			values ($1, 'o', 1, now(), 'earned', '` + ana + `', '` + ana + `', 1050, 'BRL', '2026-01-01', 1, 'order'), ($1, 'o', 2, now(), 'earned', '` + ana + `', '` + ana + `', 7, 'BRL', '9000-01-01', 1, 'order')`,
+		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on, rule_rev,
+			cause)
+			values ($1, 'o', 1, now(), 'earned', '` + ana + `', '` + ana +
+			`', 1050, 'BRL', '2026-01-01', 1, 'order'), ($1, 'o', 2, now(), 'earned', '` + ana + `', '` + ana +
+			`', 7, 'BRL', '9000-01-01', 1, 'order')`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql, live.CompanyID); err != nil {
 			t.Fatal(err)

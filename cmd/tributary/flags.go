@@ -178,7 +178,8 @@ type formerHashing struct {
 }
 
 func (f *formerHashing) register(flags *pflag.FlagSet) {
-	f.registerSecret(flags, "the former hashing secret, while the new one takes its place: what it hashed is still joined, and what it signed recognised")
+	f.registerSecret(flags,
+		"the former hashing secret, while the new one takes its place: what it hashed is still joined, and what it signed recognised")
 	flags.BoolVar(&f.compromised, "compromised", false, "others may know the former hashing secret: what it signed proves nothing any more")
 }
 
@@ -235,8 +236,11 @@ type kafkaFlags struct {
 }
 
 func (k *kafkaFlags) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&k.brokers, "kafka-brokers", []string{"127.0.0.1:9092"}, "Kafka's bootstrap addresses, host:port, separated by commas")
-	flags.StringVar(&k.prefix, "topic-prefix", "", "begins the name of every topic and of the consumer group, the same for all services and commands, such as staging.; for a cluster that others use too")
+	flags.StringSliceVar(&k.brokers, "kafka-brokers", []string{"127.0.0.1:9092"},
+		"Kafka's bootstrap addresses, host:port, separated by commas")
+	flags.StringVar(&k.prefix, "topic-prefix", "",
+		"begins the name of every topic and of the consumer group, the same for all services and commands, such as staging.; for a cluster "+
+			"that others use too")
 	flags.BoolVar(&k.tls, "kafka-tls", false, "connect to Kafka by TLS")
 	flags.StringVar(&k.ca, "kafka-tls-ca", "", "file with the certificates that Kafka's must be signed by (PEM) (default the system's)")
 	flags.StringVar(&k.cert, "kafka-tls-cert", "", "file with our own certificate for Kafka (PEM)")
@@ -296,7 +300,8 @@ type postgresFlags struct {
 }
 
 func (p *postgresFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&p.dsn, "postgres", "", "PostgreSQL's connection string, postgres://user@host/database; keep the password in the variable or in PGPASSFILE")
+	flags.StringVar(&p.dsn, "postgres", "",
+		"PostgreSQL's connection string, postgres://user@host/database; keep the password in the variable or in PGPASSFILE")
 	if !p.optional {
 		required(flags, "postgres")
 	}

@@ -40,7 +40,9 @@ type importFlags struct {
 
 func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", concurrency, "requests in flight")
-	cmd.Flags().StringVar(&f.stateDir, "state-dir", "", "directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot be written)")
+	cmd.Flags().StringVar(&f.stateDir, "state-dir", "",
+		"directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot "+
+			"be written)")
 	durationVar(cmd.Flags(), &f.giveUp, "give-up-after", 10*time.Minute, "stop when nothing was taken for this long")
 }
 
@@ -133,7 +135,8 @@ with it: tributary keys create NAME --company COMPANY --scope events.import.
 			text, err := key.read()
 			wrong.add(err)
 			if err == nil && text == "" {
-				wrong.add(fmt.Errorf("give --key-file or $TRIBUTARY_KEY: an API key, which \"tributary keys create NAME --company %s --scope events.import\" makes", cmp.Or(company, "COMPANY")))
+				wrong.add(fmt.Errorf("give --key-file or $TRIBUTARY_KEY: an API key, which \"tributary keys create NAME --company %s --scope "+
+					"events.import\" makes", cmp.Or(company, "COMPANY")))
 			}
 			if err := wrong.err(); err != nil {
 				return err

@@ -128,9 +128,12 @@ func readSpreadsheet(in io.Reader) ([]importedLine, error) {
 }
 
 func readImportedLine(number int, row map[string]string) importedLine {
-	line := importedLine{number: number, asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"], Links: strings.Fields(row["links"])}}
+	line := importedLine{number: number,
+		asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"],
+			Links: strings.Fields(row["links"])}}
 	if row["coupon"] != "" {
-		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: row["coupon_start"], EndDate: row["coupon_end"]}}
+		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: row["coupon_start"],
+			EndDate: row["coupon_end"]}}
 	} else {
 		line.refuseWithout("a coupon", row, "coupon_start", "coupon_end")
 	}
@@ -243,7 +246,8 @@ func (r importedResult) words() string {
 func importInfluencers(ctx context.Context, db stores, company string, lines []importedLine, dryRun bool) ([]importedResult, error) {
 	results, bad := make([]importedResult, len(lines)), 0
 	for i, line := range lines {
-		r := importedResult{Line: line.number, Name: line.asked.Name, Links: len(line.asked.Links), Cost: len(line.asked.Costs) > 0, Result: lineLeft, Problems: line.bad}
+		r := importedResult{Line: line.number, Name: line.asked.Name, Links: len(line.asked.Links), Cost: len(line.asked.Costs) > 0,
+			Result: lineLeft, Problems: line.bad}
 		if len(line.asked.Coupons) > 0 {
 			r.Coupon = line.asked.Coupons[0].Code
 		}
@@ -253,7 +257,8 @@ func importInfluencers(ctx context.Context, db stores, company string, lines []i
 		results[i], bad = r, bad+len(line.bad)
 	}
 	if bad > 0 {
-		return slices.DeleteFunc(results, func(r importedResult) bool { return r.Result == lineLeft }), fmt.Errorf("%d problems: nothing was stored", bad)
+		return slices.DeleteFunc(results, func(r importedResult) bool { return r.Result == lineLeft }),
+			fmt.Errorf("%d problems: nothing was stored", bad)
 	}
 	refused := 0
 	for i, line := range lines {

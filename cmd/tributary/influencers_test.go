@@ -27,8 +27,10 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	lines := f("\ufeffname;links;coupon;var_fee;fixed_fee;cost_start;coupon_only\r\n"+
 		"Ana Prado;https://loja.example.com/a https://loja.example.com/b;ana20;12,5%;1.234,50;2026-03-01;sim\r\n"+
 		"Beto;https://loja.example.com/;;;;;\r\n", "")
-	if len(lines) != 2 || len(lines[0].asked.Links) != 2 || lines[0].asked.Coupons[0].Code != "ANA20" || lines[0].asked.Costs[0].FixedFeeMinor != 123450 ||
-		lines[0].asked.Costs[0].VarFee.String() != "12.5" || !lines[0].asked.Costs[0].CouponCost || lines[1].number != 3 || len(lines[1].asked.Costs) != 0 {
+	if len(lines) != 2 || len(lines[0].asked.Links) != 2 || lines[0].asked.Coupons[0].Code != "ANA20" ||
+		lines[0].asked.Costs[0].FixedFeeMinor != 123450 ||
+		lines[0].asked.Costs[0].VarFee.String() != "12.5" || !lines[0].asked.Costs[0].CouponCost || lines[1].number != 3 ||
+		len(lines[1].asked.Costs) != 0 {
 		t.Errorf("%+v", lines)
 	}
 	f("name,links\nAna,\n", "links must have at least 1 element")
@@ -41,7 +43,8 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	f("name,links\nAna\n", "wrong number of fields")
 	f("name,links\n"+strings.Repeat("a,b\n", mostImported+1), "more than 10000 lines")
 	// What is cut off would be lost, or stored by half.
-	f("name,links\n"+strings.Repeat("Ana,"+strings.Repeat("https://loja.example.com/ ", 400)+"\n", maxSpreadsheet/(400*26)+2), "more than 16 MiB")
+	f("name,links\n"+strings.Repeat("Ana,"+strings.Repeat("https://loja.example.com/ ", 400)+"\n", maxSpreadsheet/(400*26)+2),
+		"more than 16 MiB")
 	// Which of them counts is nobody's guess.
 	f("name,links,coupon,links\nAna,https://loja.example.com/,A,https://loja.example.com/b\n", `the column "links" twice`)
 	for _, word := range []string{"sim", "YES", "true", "1", "no", "não", "nao", "false", "0", ""} {
@@ -66,7 +69,8 @@ func openInstallation(t *testing.T) stores {
 
 func TestADryRunStoresNothing(t *testing.T) {
 	live, _ := installation(t)
-	lines := []importedLine{readImportedLine(2, map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}),
+	lines := []importedLine{readImportedLine(2,
+		map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}),
 		readImportedLine(3, map[string]string{"name": "Beto", "links": "https://loja.example.com/", "coupon": "ANA20"})}
 	db := openInstallation(t)
 	f := func(dryRun bool, wantError string, want ...string) {
@@ -86,7 +90,8 @@ func TestADryRunStoresNothing(t *testing.T) {
 		}
 	}
 	f(true, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: would be registered")
-	f(false, "1 of 2 lines were refused", "line 2: Ana, 1 links, coupon ANA20, an agreement: registered", "line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is already Ana's")
+	f(false, "1 of 2 lines were refused", "line 2: Ana, 1 links, coupon ANA20, an agreement: registered",
+		"line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is already Ana's")
 	lines[0].bad = []string{"something"}
 	f(false, "nothing was stored", "line 2, Ana: something")
 }
@@ -99,7 +104,8 @@ func TestAnImportIsToldAsJSON(t *testing.T) {
 	}
 	out, status := command(t, "influencers", "import", file, "--company", live.CompanyID, "--json", "--dry-run")
 	var results []importedResult
-	if err := json.NewDecoder(strings.NewReader(out)).Decode(&results); err != nil || status != 1 || len(results) != 1 || results[0].Line != 2 ||
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&results); err != nil || status != 1 || len(results) != 1 ||
+		results[0].Line != 2 ||
 		results[0].Result != lineBroken || results[0].Problems[0] != "coupon_end needs a coupon" {
 		t.Errorf("%d, %s: %v", status, out, err)
 	}

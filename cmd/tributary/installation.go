@@ -84,14 +84,17 @@ func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.D
 	if owner, err = ownerOf(ctx, client); err != nil {
 		return id, owner, err
 	}
-	const other = "give the --postgres of that installation, or another --topic-prefix (docs/operations.md, Several installations on one Kafka)"
+	const other = "give the --postgres of that installation, or another --topic-prefix (docs/operations.md, Several installations on " +
+		"one Kafka)"
 	switch {
 	case owner.id != "" && owner.id != id:
-		return id, owner, fmt.Errorf("%w: %s is of %s, and the database of %s: %s", errOtherInstallation, client.Named(wire.TopicDirectory), owner.id, id, other)
+		return id, owner, fmt.Errorf("%w: %s is of %s, and the database of %s: %s", errOtherInstallation,
+			client.Named(wire.TopicDirectory), owner.id, id, other)
 	case owner.id == "" && len(owner.companies) > 0:
 		known, err := store.KnowsCompany(ctx, owner.companies)
 		if err == nil && !known {
-			err = fmt.Errorf("%w: %s has companies, such as %s, of which the database has none: %s", errOtherInstallation, client.Named(wire.TopicDirectory), owner.companies[0], other)
+			err = fmt.Errorf("%w: %s has companies, such as %s, of which the database has none: %s", errOtherInstallation,
+				client.Named(wire.TopicDirectory), owner.companies[0], other)
 		}
 		return id, owner, err
 	}
@@ -161,7 +164,8 @@ func refuseOtherTopics(ctx context.Context, client *kafka.Client, db *postgres.D
 
 // watchOwner returns a context that ends with ctx, and also where the topics turn out to be another installation's: Kafka
 // did not answer at the start. refused returns that reason, nil for any other end.
-func watchOwner(ctx context.Context, log *slog.Logger, client *kafka.Client, db *postgres.DB) (watched context.Context, refused func() error) {
+func watchOwner(ctx context.Context, log *slog.Logger, client *kafka.Client,
+	db *postgres.DB) (watched context.Context, refused func() error) {
 	watched, end := context.WithCancel(ctx)
 	task := background.Start(ctx, log, "installation", func(ctx context.Context) error {
 		err := ownTopics(ctx, log, client, db)

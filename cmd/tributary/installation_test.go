@@ -80,7 +80,8 @@ func TestAnAdminEndsWhereTheTopicsTurnOutToBeOthers(t *testing.T) {
 	installation(t)
 	broker := devtest.Kafka(t)
 	client := newClient(t, broker)
-	if err := kafka.NewProducer(client).Publish(t.Context(), wire.TopicDirectory, []byte(wire.InstallationKey), []byte(`{"v":1,"id":"i_other"}`)); err != nil {
+	if err := kafka.NewProducer(client).Publish(t.Context(), wire.TopicDirectory, []byte(wire.InstallationKey),
+		[]byte(`{"v":1,"id":"i_other"}`)); err != nil {
 		t.Fatal(err)
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -142,7 +143,8 @@ func TestADirectoryOfBeforeIsNotTakenByAnEmptyDatabase(t *testing.T) {
 	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
 	plan := []string{"migrate", "--partitions", "8", "--replication", "1", "--min-insync-replicas", "1"}
 	publishCompany(t, broker, "c_unknown", hasherOf(t, "s"))
-	if out, status := command(t, plan...); status != 1 || !strings.Contains(out, "directory.v1 has companies, such as c_unknown, of which the database has none") {
+	if out, status := command(t, plan...); status != 1 ||
+		!strings.Contains(out, "directory.v1 has companies, such as c_unknown, of which the database has none") {
 		t.Errorf("exit status %d:\n%s", status, out)
 	}
 	publishCompany(t, broker, live.CompanyID, hasherOf(t, "s"))

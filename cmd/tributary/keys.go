@@ -43,7 +43,8 @@ func newKeysCreate() *cobra.Command {
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), keyObject(made, text))
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "Key %s of the %s environment. It is stored hashed and cannot be shown again:\n", made.KeyID, made.Environment)
+			fmt.Fprintf(cmd.ErrOrStderr(), "Key %s of the %s environment. It is stored hashed and cannot be shown again:\n",
+				made.KeyID, made.Environment)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})
@@ -134,10 +135,12 @@ func keyState(k commerce.APIKey, now time.Time) string {
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
 	var asJSON bool
-	cmd := companyCommand("rotate KEY_ID", "Replace an API key by a new one and show it, once; the old one stays valid for a time", oneArgument,
+	cmd := companyCommand("rotate KEY_ID",
+		"Replace an API key by a new one and show it, once; the old one stays valid for a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
-			made, text, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
+			made, text, err := db.RotateAPIKey(ctx,
+				commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
 			if errors.Is(err, commerce.ErrNotFound) {
 				return fmt.Errorf("no such key of %s that still works: %s", company, args[0])
 			}
@@ -150,7 +153,8 @@ func newKeysRotate() *cobra.Command {
 				return writeJSON(cmd.OutOrStdout(), object)
 			}
 			// "At the latest": an earlier end may have been set before.
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n", args[0], moment(now.Add(grace)), made.KeyID)
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n",
+				args[0], moment(now.Add(grace)), made.KeyID)
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 			return nil
 		})

@@ -42,7 +42,8 @@ func TestKeysThatCannotBeMeantAreRefused(t *testing.T) {
 	f("--expires-in", "keys", "create", "erp", "--company", live.CompanyID, "--expires-in", "-5m")
 	f("name", "keys", "create", " ", "--company", live.CompanyID)
 	f("--type", "keys", "create", "erp", "--company", live.CompanyID, "--type", "mine")
-	f(`--scope: unknown scope "all": there are [write_orders write_products `, "keys", "create", "erp", "--company", live.CompanyID, "--scope", "all")
+	f(`--scope: unknown scope "all": there are [write_orders write_products `, "keys", "create", "erp", "--company",
+		live.CompanyID, "--scope", "all")
 	f("no such company: c_zz", "keys", "create", "erp", "--company", "c_zz")
 	f("no such company: zzz", "keys", "list", "--company", "zzz")
 	f("no such company: c_zz", "keys", "revoke", "key_zz", "--company", "c_zz")
@@ -66,7 +67,8 @@ func TestAKeyHasTheScopesOfEventsOnlyWhereTheyAreNamed(t *testing.T) {
 		}
 	}
 	out, _ := command(t, "keys", "list", "--company", live.CompanyID)
-	if lines := strings.Split(out, "\n"); len(lines) != 4 || strings.Contains(lines[1], "events.") || !strings.Contains(lines[1], "costs.write") ||
+	if lines := strings.Split(out, "\n"); len(lines) != 4 || strings.Contains(lines[1], "events.") ||
+		!strings.Contains(lines[1], "costs.write") ||
 		!strings.HasSuffix(lines[2], " events.write,events.import") {
 		t.Errorf("the keys are\n%s", out)
 	}

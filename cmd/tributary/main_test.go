@@ -115,7 +115,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	f("--company", "keys", "list", "--postgres", "postgres://localhost/x")
 	f("--edge and --company", "import", "events", "x.jsonl")
 	f("no such file", "import", "events", "/nowhere/x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c", "--key", "k")
-	f(`"tributary keys create NAME --company c --scope events.import"`, "import", "events", "x.jsonl", "--edge", "http://127.0.0.1:1", "--company", "c")
+	f(`"tributary keys create NAME --company c --scope events.import"`, "import", "events", "x.jsonl", "--edge",
+		"http://127.0.0.1:1", "--company", "c")
 	f(`unknown command "attribute" of tributary: there are admin, company, `, "attribute")
 	f(`unknown command "impotr" of tributary: did you mean import?`, "impotr")
 	f("ORDER_ID is missing: tributary explain ORDER_ID", "explain")
@@ -159,10 +160,12 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 	t.Setenv("TRIBUTARY_PREVIOUS_HASHING_SECRET_FILE", filepath.Join(t.TempDir(), "gone"))
 	f([]string{"edge", "--log-level", "loud", "--kafka-sasl", "PLAIN", "--kafka-tls-cert", "x.pem", "--trusted-proxy", "home"},
 		"--log-level", "KAFKA_SASL_PASSWORD", "go together", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file", "--trusted-proxy")
-	f([]string{"admin"}, "TRIBUTARY_SHORT_BASE", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file", "TRIBUTARY_TOKEN_SECRET")
+	f([]string{"admin"}, "TRIBUTARY_SHORT_BASE", "TRIBUTARY_POSTGRES", "TRIBUTARY_HASHING_SECRET", "--previous-hashing-secret-file",
+		"TRIBUTARY_TOKEN_SECRET")
 	f([]string{"processor", "--kafka-tls-ca", "/nowhere.pem"}, "--kafka-tls-ca", "TRIBUTARY_POSTGRES")
 	f([]string{"migrate", "--kafka-tls-key", "x.pem"}, "go together", "TRIBUTARY_POSTGRES")
-	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file", "--previous-hashing-secret-file")
+	f([]string{"doctor", "--kafka-tls-key", "x.pem", "--hashing-secret-file", "/nowhere"}, "go together", "--hashing-secret-file",
+		"--previous-hashing-secret-file")
 	f([]string{"keys", "list"}, "--company", "TRIBUTARY_POSTGRES")
 	f([]string{"company", "create", "Loja", "--currency", "reais"}, "--currency", "TRIBUTARY_POSTGRES")
 	f([]string{"import", "events", "x.jsonl"}, "--edge and --company", "TRIBUTARY_KEY")
@@ -248,7 +251,8 @@ func TestATakenPortIsNamedWithItsFlag(t *testing.T) {
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	addr := taken.Listener.Addr().String()
-	if _, err := listen("admin-addr", addr); err == nil || !strings.Contains(err.Error(), addr+" is in use") || !strings.Contains(err.Error(), "--admin-addr") {
+	if _, err := listen("admin-addr", addr); err == nil || !strings.Contains(err.Error(), addr+" is in use") ||
+		!strings.Contains(err.Error(), "--admin-addr") {
 		t.Errorf("taken port: %v", err)
 	}
 }

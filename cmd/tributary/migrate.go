@@ -71,7 +71,9 @@ sessions.`,
 	flags.IntVar(&plan.MinInsyncReplicas, "min-insync-replicas", 2, "replicas that must have a record before it is acknowledged")
 	flags.BoolVar(&status, "status", false, "tell what the schema and Kafka have, and change nothing")
 	flags.BoolVar(&dryRun, "dry-run", false, "tell what would be done, and change nothing")
-	flags.StringSliceVar(&grant, "grant", nil, "a role of PostgreSQL that services log in with: afterwards it may read and write all tables, and not change them; repeat or separate by commas")
+	flags.StringSliceVar(&grant, "grant", nil,
+		"a role of PostgreSQL that services log in with: afterwards it may read and write all tables, and not change them; repeat or "+
+			"separate by commas")
 	flags.BoolVar(&asJSON, "json", false, "what the schema and Kafka have, as JSON; after a migration too")
 	return cmd
 }
@@ -128,7 +130,8 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 	if err != nil {
 		return err
 	}
-	s := schemaStatus{SchemaVersion: state.Version, ProgramVersion: state.Known, OldestProgram: state.Oldest, Migrations: []migrationStatus{}, MissingTopics: append([]string{}, missing...)}
+	s := schemaStatus{SchemaVersion: state.Version, ProgramVersion: state.Known, OldestProgram: state.Oldest, Migrations: []migrationStatus{},
+		MissingTopics: append([]string{}, missing...)}
 	if err := state.Problem(); err != nil {
 		s.Problem = err.Error()
 	}
@@ -158,7 +161,8 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 	}
 	switch pending := len(state.Pending()); {
 	case !pendingOnly:
-		fmt.Fprintf(out, "schema: version %d; this program: %d; programs of %d and later may use it\n", s.SchemaVersion, s.ProgramVersion, s.OldestProgram)
+		fmt.Fprintf(out, "schema: version %d; this program: %d; programs of %d and later may use it\n", s.SchemaVersion,
+			s.ProgramVersion, s.OldestProgram)
 		if s.Problem != "" {
 			fmt.Fprintln(out, s.Problem)
 		}

@@ -79,14 +79,17 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 		t.Error(out)
 	}
 	// The grant does not wait for Kafka.
-	if out := said("no broker answers at 127.0.0.1:1: ", 1, "--grant", "nobody_there"); !strings.Contains(out, "there is no role nobody_there") {
+	if out := said("no broker answers at 127.0.0.1:1: ", 1, "--grant", "nobody_there"); !strings.Contains(out,
+		"there is no role nobody_there") {
 		t.Error(out)
 	}
 	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
-	said("there is no role nobody_there", 1, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1", "--grant", "nobody_there")
+	said("there is no role nobody_there", 1, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1",
+		"--grant", "nobody_there")
 	said("Nothing is to be done.", 0, "--dry-run")
 	after := state("--status")
-	if after.SchemaVersion != after.ProgramVersion || after.Problem != "" || len(after.Migrations) != len(before.Migrations) || len(after.MissingTopics) > 0 {
+	if after.SchemaVersion != after.ProgramVersion || after.Problem != "" || len(after.Migrations) != len(before.Migrations) ||
+		len(after.MissingTopics) > 0 {
 		t.Errorf("after: %+v", after)
 	}
 	said("only one of", statusUsage, "--status", "--dry-run")
@@ -94,7 +97,8 @@ func TestMigrateTellsWhatItWouldDoAndDoesIt(t *testing.T) {
 	said("9999  unknown", 0, "--status")
 	said("up to date", 0, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1")
 	execute(t, dsn, `update oldest_program set schema_version = 9998`)
-	const tooOld = "this program is too old for PostgreSQL's schema: the schema is of version 9999 and takes programs of version 9998 and later"
+	const tooOld = "this program is too old for PostgreSQL's schema: the schema is of version 9999 and takes programs of version " +
+		"9998 and later"
 	said(tooOld, 0, "--status")
 	said(tooOld, 1, "--dry-run")
 	said(tooOld, 1, "--partitions", "2", "--replication", "1", "--min-insync-replicas", "1")
@@ -125,7 +129,8 @@ func TestAProgramThatIsTooOldForTheSchemaEnds(t *testing.T) {
 		}
 	}
 	p.finds("FAIL", "schema", tooOld)
-	for _, args := range [][]string{{"company", "list"}, {"keys", "create", "erp", "--company", s.company}, {"retain"}, {"offsets", "show"}, {"replay"}, {"verify"}} {
+	for _, args := range [][]string{{"company", "list"}, {"keys", "create", "erp", "--company", s.company}, {"retain"}, {"offsets", "show"},
+		{"replay"}, {"verify"}} {
 		if out, status := command(t, args...); status != statusFailed || !strings.Contains(out, tooOld) {
 			t.Errorf("%s: exit status %d:\n%s", args, status, out)
 		}

@@ -33,7 +33,8 @@ func TestModelsAreComputedFromAFile(t *testing.T) {
 	write("path,total_conversions,total_null\na,1,-3\n")
 	f(1, "tributary: "+path+": line 2, column total_null: \"-3\" is negative\n", path)
 	write("path\na > b\n")
-	f(1, `tributary: `+path+`: line 1: no column is called total_conversions or total_conversion_value, only "path": without both all results are 0`, path)
+	f(1, `tributary: `+path+`: line 1: no column is called total_conversions or total_conversion_value, only "path": without both all `+
+		`results are 0`, path)
 	write("path,total_conversion,total_null\na > b,1,2\n")
 	f(1, `line 1: the column "total_conversion" is not known: is it total_conversions?`, path)
 }
@@ -45,7 +46,8 @@ func TestModelsAreComputedFromStandardInput(t *testing.T) {
 	root.SetOut(&out)
 	root.SetErr(&said)
 	root.SetArgs([]string{"models", "-"})
-	if err := root.ExecuteContext(t.Context()); err != nil || said.Len() > 0 || !strings.HasSuffix(out.String(), "\na,shapley,2.0000000000,0.0000000000\n") {
+	if err := root.ExecuteContext(t.Context()); err != nil || said.Len() > 0 ||
+		!strings.HasSuffix(out.String(), "\na,shapley,2.0000000000,0.0000000000\n") {
 		t.Errorf("%v, %q and\n%s", err, said.String(), out.String())
 	}
 	root.SetIn(strings.NewReader("campaign;total_conversions\na;2\n"))

@@ -19,7 +19,8 @@ import (
 )
 
 func newOffsets() *cobra.Command {
-	return group("offsets", "Show how far the processors have come in Kafka, and repair a halted partition", newOffsetsShow(), newOffsetsReset())
+	return group("offsets", "Show how far the processors have come in Kafka, and repair a halted partition",
+		newOffsetsShow(), newOffsetsReset())
 }
 
 // place is the stored offset of a partition beside its log.
@@ -225,7 +226,8 @@ func sayReset(out io.Writer, p *place) {
 	fmt.Fprintf(out, "  It will be read from %d: %d records. Those that are stored already are not stored again.\n", p.first, p.end-p.first)
 	switch {
 	case errors.Is(p.halted, processor.ErrRetained):
-		fmt.Fprintf(out, "  %d records were removed from the log before they were read (%d to %d): they are lost.\n", p.first-p.Next, p.Next, p.first-1)
+		fmt.Fprintf(out, "  %d records were removed from the log before they were read (%d to %d): they are lost.\n",
+			p.first-p.Next, p.Next, p.first-1)
 	case p.halted != nil:
 		fmt.Fprintln(out, "  Records of the former log that were not read are lost, unless you bring that log back first.")
 	}

@@ -64,7 +64,8 @@ func TestOffsetsShowsAndResetsAHaltedPartition(t *testing.T) {
 	next := func(want int64) {
 		t.Helper()
 		var got int64
-		if err := conn.QueryRow(t.Context(), `select next from consumer_offset where partition = $1`, partition).Scan(&got); err != nil || got != want {
+		if err := conn.QueryRow(t.Context(), `select next from consumer_offset where partition = $1`, partition).Scan(&got); err != nil ||
+			got != want {
 			t.Errorf("the offset is %d (%v), want %d", got, err, want)
 		}
 	}
@@ -77,7 +78,8 @@ func TestOffsetsShowsAndResetsAHaltedPartition(t *testing.T) {
 	f(1, "no offset of commerce.v1/0 is stored", "reset", "--topic", wire.TopicCommerce, "--partition", "0")
 	f(1, "give --yes, since nobody can be asked here", "reset", "--topic", wire.TopicEvents, "--halted")
 	next(3)
-	f(0, "It will be read from 0: 5 records. Those that are stored already are not stored again.\n  Records of the former log that were not read are lost",
+	f(0, "It will be read from 0: 5 records. Those that are stored already are not stored again.\n  Records of the former log that were "+
+		"not read are lost",
 		"reset", "--topic", wire.TopicEvents, "--halted", "--yes")
 	next(0)
 	p.finds("ok", "processor's offsets", "5 records not yet applied")

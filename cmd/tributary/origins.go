@@ -17,8 +17,10 @@ type originFlags struct {
 }
 
 func (f *originFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.add, "add-origin", nil, "origin whose pages may send events too; the others stay; repeat or separate by commas")
-	cmd.Flags().StringSliceVar(&f.remove, "remove-origin", nil, "origin whose pages may send events no more; the others stay; repeat or separate by commas")
+	cmd.Flags().StringSliceVar(&f.add, "add-origin", nil,
+		"origin whose pages may send events too; the others stay; repeat or separate by commas")
+	cmd.Flags().StringSliceVar(&f.remove, "remove-origin", nil,
+		"origin whose pages may send events no more; the others stay; repeat or separate by commas")
 	excludes(cmd.Flags(), "origin", "add-origin", "remove-origin")
 }
 

@@ -128,7 +128,8 @@ func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores
 	if err != nil {
 		return err
 	}
-	link, err := invitationLink(ctx, db, commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: role, Random: rand.Reader}, by.dashboard)
+	link, err := invitationLink(ctx, db,
+		commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: role, Random: rand.Reader}, by.dashboard)
 	if errors.Is(err, commerce.ErrTooManyInvitations) {
 		return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, commerce.MaxInvitations)
 	}

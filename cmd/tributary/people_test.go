@@ -23,10 +23,12 @@ func TestPeopleAreListedInvitedAndRemoved(t *testing.T) {
 	f(0, "may log in", "person", "create", "ana@loja.example")
 	f(1, "is the last owner", "person", "remove", "ana@loja.example")
 	f(0, "may log in", "person", "create", "bia@loja.example", "--role", "analyst")
-	f(0, "https://painel.example.com/dashboard/join?token=", "person", "invite", "carla@loja.example", "--role", "analyst", "--dashboard", "https://painel.example.com/")
+	f(0, "https://painel.example.com/dashboard/join?token=", "person", "invite", "carla@loja.example", "--role", "analyst", "--dashboard",
+		"https://painel.example.com/")
 	out := f(0, "", "person", "list", "--json")
 	var list []struct{ Email, Role string }
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 2 || list[0].Email != "ana@loja.example" || list[1].Role != "analyst" {
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 2 || list[0].Email != "ana@loja.example" ||
+		list[1].Role != "analyst" {
 		t.Errorf("%s, %v", out, err)
 	}
 	f(0, "may no longer log in", "person", "remove", "bia@loja.example")

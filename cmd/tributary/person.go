@@ -21,7 +21,8 @@ import (
 )
 
 func newPerson() *cobra.Command {
-	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonList(), newPersonInvite(), newPersonGrant(), newPersonRemove(), newPersonPasswd())
+	return group("person", "Let people log in to the dashboard", newPersonCreate(), newPersonList(), newPersonInvite(), newPersonGrant(),
+		newPersonRemove(), newPersonPasswd())
 }
 
 // personCommand returns a command about one person, with the flags of the database.
@@ -72,7 +73,8 @@ func newPersonCreate() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), withPassword(map[string]any{"email": email, "store_id": storeID, "role": membership.role}, text, generated))
+				return writeJSON(cmd.OutOrStdout(),
+					withPassword(map[string]any{"email": email, "store_id": storeID, "role": membership.role}, text, generated))
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
 			showGenerated(cmd, text, generated)
@@ -90,7 +92,8 @@ func alreadyThere(email string, err error) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%s has a log-in already: `tributary person grant` lets them into another store, `person passwd` sets a new password", email)
+	return fmt.Errorf("%s has a log-in already: `tributary person grant` lets them into another store, `person passwd` sets a new password",
+		email)
 }
 
 func newPersonGrant() *cobra.Command {
@@ -107,7 +110,8 @@ func newPersonGrant() *cobra.Command {
 				return err
 			} else if !member {
 				// Whoever was first to be invited with the e-mail made the log-in, and it is no proof of whose it is.
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s has a log-in, which may be anybody's who was invited with this e-mail. Who uses the link sets a new password for it.\n", email)
+				fmt.Fprintf(cmd.ErrOrStderr(),
+					"%s has a log-in, which may be anybody's who was invited with this e-mail. Who uses the link sets a new password for it.\n", email)
 				return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
 			}
 			err = db.SetMembership(ctx, storeID, person.ID, membership.role)
@@ -179,7 +183,8 @@ type membershipFlags struct{ store, company, role string }
 
 func (m *membershipFlags) register(cmd *cobra.Command) {
 	m.registerStore(cmd)
-	cmd.Flags().StringVar(&m.role, "role", commerce.RoleOwner, commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
+	cmd.Flags().StringVar(&m.role, "role", commerce.RoleOwner,
+		commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
 }
 
 // registerStore is register without a role.
@@ -226,7 +231,8 @@ type passwordFlag struct{ file string }
 
 func (p *passwordFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.file, "password-file", "",
-		`file whose first line is the password, "-" for standard input, or give it in $`+environmentName("password")+" (default one is made and shown once)")
+		`file whose first line is the password, "-" for standard input, or `+
+			`give it in $`+environmentName("password")+" (default one is made and shown once)")
 }
 
 // read returns the password: the first line, with its spaces.

@@ -50,7 +50,8 @@ func TestAPersonLogsInWithThePasswordGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("ana@loja.example", "", commerce.RoleOwner, "create", " Ana@Loja.example ", "--company", live.CompanyID)
-	f("beto@loja.example", "from the file", commerce.RoleAnalyst, "create", "beto@loja.example", "--store", live.StoreID, "--role", "analyst", "--password-file", file)
+	f("beto@loja.example", "from the file", commerce.RoleAnalyst, "create", "beto@loja.example", "--store", live.StoreID, "--role", "analyst",
+		"--password-file", file)
 	f("ana@loja.example", "from the file", commerce.RoleOwner, "passwd", "ana@loja.example", "--password-file", file)
 	t.Setenv("TRIBUTARY_PASSWORD", "from the variable")
 	f("caio@loja.example", "from the variable", commerce.RoleOwner, "create", "caio@loja.example", "--store", live.StoreID)
@@ -88,7 +89,8 @@ func TestGrantMakesALinkForWhoIsNotInTheStore(t *testing.T) {
 			t.Fatal(out)
 		}
 	}
-	if out, status := command(t, "person", "grant", "bia@loja.example", "--company", live.CompanyID, "--role", "analyst"); status != 0 || !strings.Contains(out, "as analyst") {
+	if out, status := command(t, "person", "grant", "bia@loja.example", "--company", live.CompanyID, "--role", "analyst"); status != 0 ||
+		!strings.Contains(out, "as analyst") {
 		t.Errorf("a member: %d\n%s", status, out)
 	}
 	if out, status := command(t, "person", "remove", "bia@loja.example", "--company", live.CompanyID); status != 0 {

@@ -84,7 +84,8 @@ func (p *previewFlags) show(out io.Writer, found *preview.Answer) error {
 		fmt.Fprintln(table, "ORDER\tCREATED\tFROM\tTO\tDIFFERENCE")
 	}
 	for _, m := range found.Moves {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", printable(m.OrderID), moment(m.CreatedAt), shareWords(m.From), shareWords(m.To), sumWords(m.Amount))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", printable(m.OrderID), moment(m.CreatedAt), shareWords(m.From),
+			shareWords(m.To), sumWords(m.Amount))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -92,7 +93,8 @@ func (p *previewFlags) show(out io.Writer, found *preview.Answer) error {
 	fmt.Fprintln(out, previewWords(found))
 	table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, t := range found.Totals {
-		fmt.Fprintf(table, "%s\t%s\t%s\tbefore %s\tafter %s\n", printable(t.Influencer), t.State, sumWords(t.Amount), sumWords(t.Before), sumWords(t.After))
+		fmt.Fprintf(table, "%s\t%s\t%s\tbefore %s\tafter %s\n", printable(t.Influencer), t.State, sumWords(t.Amount),
+			sumWords(t.Before), sumWords(t.After))
 	}
 	for _, c := range found.Credit {
 		fmt.Fprintf(table, "credit by %s\t%s\t%s\t\t\n", c.Model, printable(c.Channel), sumWords(c.Amount))
@@ -103,7 +105,8 @@ func (p *previewFlags) show(out io.Writer, found *preview.Answer) error {
 // previewWords counts orders in a sentence.
 func previewWords(found *preview.Answer) string {
 	o := found.Orders
-	text := fmt.Sprintf("The change moves the payout of %d orders and the channel credit of %d, of %d that were computed.", o.Moved, o.Credited, o.Computed)
+	text := fmt.Sprintf("The change moves the payout of %d orders and the channel credit of %d, of %d that were computed.", o.Moved,
+		o.Credited, o.Computed)
 	more := ""
 	if o.More {
 		more = "at least "

@@ -56,7 +56,8 @@ func TestAPreviewIsShownInWords(t *testing.T) {
 			{OrderID: "2", CreatedAt: at, From: ana, To: beto, Amount: sum(-1300), Currency: "BRL"},
 			{OrderID: "1", CreatedAt: at, To: ana, Amount: sum(2300), Currency: "BRL"},
 		},
-		Totals: []preview.Total{{Influencer: "Beto", State: facts.PayoutReview, After: sum(1000), Amount: sum(1000), Before: sum(0), Currency: "BRL"}},
+		Totals: []preview.Total{{Influencer: "Beto", State: facts.PayoutReview, After: sum(1000), Amount: sum(1000),
+			Before: sum(0), Currency: "BRL"}},
 		Credit: []preview.Moved{{Model: "last", Channel: "Beto", Amount: sum(500), Currency: "BRL"}},
 		Orders: preview.Orders{Concerned: 9, More: true, Computed: 5, LeftOut: 4, Moved: 3, Credited: 1}, Cut: preview.CutOrders,
 	}
@@ -66,7 +67,8 @@ func TestAPreviewIsShownInWords(t *testing.T) {
 	}
 	for _, say := range []string{
 		"2      2026-03-01T12:00:00Z  Ana", "23.00 BRL (coupon, earned) from 2026-04-01  Beto 10.00 BRL (link, review)", "-13.00 BRL\n", "nobody",
-		"moves the payout of 3 orders and the channel credit of 1, of 5 that were computed. It may move at least 4 older ones too: give --orders. The newest 2 moves are shown.",
+		"moves the payout of 3 orders and the channel credit of 1, of 5 that were computed. It may move at least 4 older ones too: give " +
+			"--orders. The newest 2 moves are shown.",
 		"Beto            review  10.00 BRL  before 0.00 BRL", "credit by last  Beto    5.00 BRL",
 	} {
 		if !strings.Contains(out.String(), say) {

@@ -74,7 +74,8 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		return err
 	}
 	defer client.Close()
-	err = errors.Join(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults), checkSchema(ctx, s.dsn))
+	err = errors.Join(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults),
+		checkSchema(ctx, s.dsn))
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,8 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	p := processor.New(s.config, processor.Deps{
 		Registry: registry,
 		Log:      ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
-		Store:    processor.StoreOf(store), Books: books.New(db), Privileges: db.Privileges, Leaving: leaving, Results: kafka.NewProducer(client), Logger: s.log,
+		Store:    processor.StoreOf(store), Books: books.New(db), Privileges: db.Privileges, Leaving: leaving,
+		Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {
 		return p.Run(ctx)

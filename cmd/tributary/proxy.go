@@ -13,7 +13,8 @@ import (
 type proxyFlag struct{ networks []string }
 
 func (p *proxyFlag) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&p.networks, "trusted-proxy", nil, "network that may name the client in X-Forwarded-For (CIDR); repeat or separate by commas")
+	flags.StringSliceVar(&p.networks, "trusted-proxy", nil,
+		"network that may name the client in X-Forwarded-For (CIDR); repeat or separate by commas")
 }
 
 func (p *proxyFlag) prefixes() ([]netip.Prefix, error) {

@@ -28,7 +28,8 @@ type replayFlags struct {
 
 func (r *replayFlags) register(cmd *cobra.Command) {
 	r.database.register(cmd.Flags())
-	cmd.Flags().BoolVar(&r.keep, "keep", false, "keep the schema with the replayed outcomes; without it the schema is dropped, also after a stop")
+	cmd.Flags().BoolVar(&r.keep, "keep", false,
+		"keep the schema with the replayed outcomes; without it the schema is dropped, also after a stop")
 	durationVar(cmd.Flags(), &r.wait, "wait", time.Minute, "how long to wait at most until no order waits to be computed again")
 }
 
@@ -87,7 +88,8 @@ before it starts: what the processors have not read yet would be a difference.`,
 					return err
 				}
 				err = showComparison(cmd.OutOrStdout(), found)
-				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most), checkSums(cmd.Context(), cmd.OutOrStdout(), live), checkBooks(cmd.Context(), cmd.OutOrStdout(), live, most))
+				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most),
+					checkSums(cmd.Context(), cmd.OutOrStdout(), live), checkBooks(cmd.Context(), cmd.OutOrStdout(), live, most))
 			})
 		},
 	}
@@ -120,7 +122,8 @@ func (r *replayFlags) run(cmd *cobra.Command, then func(live *replay.Snapshot, f
 		return err
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(out, "Schemas of earlier replays that were kept or killed: %s. Remove each with: drop schema NAME cascade\n", strings.Join(left, ", "))
+		fmt.Fprintf(out, "Schemas of earlier replays that were kept or killed: %s. Remove each with: drop schema NAME cascade\n",
+			strings.Join(left, ", "))
 	}
 	options := replay.Options{
 		Wait: r.wait, Keep: r.keep, Progress: showProgress(out),
@@ -144,7 +147,8 @@ func showProgress(out io.Writer) func(p replay.Progress) {
 	return func(p replay.Progress) {
 		if now := time.Now(); now.After(next) {
 			next = now.Add(progressEvery)
-			fmt.Fprintf(out, "company %d of %d: %d events, %d decisions and %d versions of orders applied\n", p.Company, p.Companies, p.Events, p.Decisions, p.Orders)
+			fmt.Fprintf(out, "company %d of %d: %d events, %d decisions and %d versions of orders applied\n", p.Company, p.Companies, p.Events,
+				p.Decisions, p.Orders)
 		}
 	}
 }

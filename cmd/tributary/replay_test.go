@@ -46,20 +46,25 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 	if h := hashes(out); len(h) != 2 || h[0] != h[1] {
 		t.Errorf("hashes %v", h)
 	}
-	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Currency: "BRL", TotalMinor: 1000})
+	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC),
+		Currency: "BRL", TotalMinor: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(`insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body) values ($1, 'o1', now(), now(), 'h', $2)`, live.CompanyID, body)
+	exec(`insert into order_version (company_id, order_id, version_at, accepted_at, content_hash, body) values ($1, 'o1', now(), `+
+		`now(), 'h', $2)`, live.CompanyID, body)
 	out = f(1, []string{"company " + live.CompanyID + ", order o1", "replayed  credit", "1 of 1 orders differ"}, "verify")
 	if h := hashes(out); len(h) != 2 || h[0] == h[1] {
 		t.Errorf("hashes %v", h)
 	}
 	f(1, []string{"and 1 more"}, "verify", "--show", "0")
-	exec(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at) values ($1, 'o1', '2026-03-10T12:00:00Z', '2026-03-10', 0, 'BRL', 1000, $2, now())`, live.CompanyID, body)
+	exec(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at) values ($1, 'o1', `+
+		`'2026-03-10T12:00:00Z', '2026-03-10', 0, 'BRL', 1000, $2, now())`, live.CompanyID, body)
 	exec(`insert into payout (company_id, order_id, day, status, currency, total_minor, base_minor, commission_minor, credits)
-		values ($1, 'o1', '2026-03-10', 0, 'BRL', 1000, 1000, 0, E'0\x1funattributed\x1f\x1f\x1f1000\x1f1000\x1f1000\x1f1001\x1f1000\x1f1000')`, live.CompanyID)
-	f(1, []string{"company " + live.CompanyID + ", 2026-03-10, BRL, model linear: credits of 10.01, approved orders of 10.00: 0.01 too much\n"}, "verify")
+		values ($1, 'o1', '2026-03-10', 0, 'BRL', 1000, 1000, 0, E'0\x1funattributed\x1f\x1f\x1f1000\x1f1000\x1f1000\x1f1001\x1f1000\x1f1000')`,
+		live.CompanyID)
+	f(1, []string{"company " + live.CompanyID +
+		", 2026-03-10, BRL, model linear: credits of 10.01, approved orders of 10.00: 0.01 too much\n"}, "verify")
 	exec(`update payout set credits = replace(credits, '1001', '1000')`)
 	f(1, []string{"Equal: the credits of each day, currency and model, and its approved orders."}, "verify")
 	exec(`delete from payout`)

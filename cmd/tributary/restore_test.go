@@ -67,10 +67,12 @@ const paid, unpaid = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5c1", "01938a4e-6f5a-7c11
 func closedStatements(t *testing.T, s *services) {
 	t.Helper()
 	const ana = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"
-	execute(t, s.dsn, `insert into influencer (company_id, influencer_id, name, name_folded, rev) values ('`+s.company+`', '`+ana+`', 'Ana', 'ana', 1)`)
+	execute(t, s.dsn, `insert into influencer (company_id, influencer_id, name, name_folded, `+
+		`rev) values ('`+s.company+`', '`+ana+`', 'Ana', 'ana', 1)`)
 	for _, id := range []string{paid, unpaid} {
 		execute(t, s.dsn, `
-			insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, opening_minor, total_minor, lines, carried)
+			insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor,
+				closed_at, opening_minor, total_minor, lines, carried)
 			values ('`+s.company+`', '`+id+`', 1, '`+ana+`', 'BRL', '2026-01-31', 0, now(), 'cli', now(), 0, 100, 0, false)`)
 	}
 }
@@ -120,7 +122,8 @@ func TestThePageOfARestoreIsFollowed(t *testing.T) {
 			say(0, endedThere, words...)
 		case "directory prune":
 			out := say(0, "company/"+second, append(words, "--yes")...)
-			if !strings.Contains(out, "Changes of "+s.company+" are lost: paying is blocked") || !strings.Contains(out, keyID+" of "+s.company+" had ended: it is revoked again") {
+			if !strings.Contains(out, "Changes of "+s.company+" are lost: paying is blocked") ||
+				!strings.Contains(out, keyID+" of "+s.company+" had ended: it is revoked again") {
 				t.Error(out)
 			}
 		case "offsets show":
@@ -133,7 +136,8 @@ func TestThePageOfARestoreIsFollowed(t *testing.T) {
 			if err := pays(t, backup, s.company, unpaid); err == nil || !strings.Contains(err.Error(), "paying is blocked") {
 				t.Errorf("paid: %v", err)
 			}
-			say(1, "nothing is paid until an owner confirms", "statement", "pay", unpaid, "--company", s.company, "--paid-at", "2026-03-05T12:00:00Z", "--reference", "PIX 2")
+			say(1, "nothing is paid until an owner confirms", "statement", "pay", unpaid, "--company", s.company, "--paid-at",
+				"2026-03-05T12:00:00Z", "--reference", "PIX 2")
 			say(1, "only after they have applied everything (`tributary doctor`)", words...)
 			say(0, "can be paid again", append(words, "--yes")...)
 			say(0, "nothing was changed", append(words, "--yes")...)

@@ -86,7 +86,8 @@ func retain(ctx context.Context, out io.Writer, store *factstore.Store, company 
 			continue
 		}
 		sum, err := p.Retain(ctx, r, processor.AnyPartition, nil)
-		fmt.Fprintf(out, "%s: %d orders sealed; %d events, %d sightings and %d visitors' days removed\n", r.CompanyID, sum.Sealed, sum.Events, sum.Sightings, sum.Shoppers)
+		fmt.Fprintf(out, "%s: %d orders sealed; %d events, %d sightings and %d visitors' days removed\n", r.CompanyID, sum.Sealed, sum.Events,
+			sum.Sightings, sum.Shoppers)
 		if ctx.Err() != nil {
 			return fmt.Errorf("stopped; the next run goes on: %w", ctx.Err())
 		}

@@ -36,8 +36,10 @@ func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(`insert into event_fact (company_id, at, event_id, class, name, record) select $1, '2020-03-10', '0170c1a4-2e00-7000-8000-000000000001', 1, 'PAGE_VIEW', ''`)
-	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2020, 3, 10, 12, 0, 0, 0, time.UTC), Currency: "BRL", TotalMinor: 100})
+	put(`insert into event_fact (company_id, at, event_id, class, name, record) select $1, '2020-03-10', ` +
+		`'0170c1a4-2e00-7000-8000-000000000001', 1, 'PAGE_VIEW', ''`)
+	body, err := facts.PackOrder(&wire.Order{OrderID: "o1", CreatedAt: time.Date(2020, 3, 10, 12, 0, 0, 0, time.UTC),
+		Currency: "BRL", TotalMinor: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

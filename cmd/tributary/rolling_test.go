@@ -178,7 +178,8 @@ func TestARollingRestartRefusesNothing(t *testing.T) {
 	stop()
 	load.Wait()
 	if edges.refused.Load()+admins.refused.Load() > 0 || events.Load() < 10 || orders.Load() < 10 {
-		t.Errorf("acknowledged %d events and %d orders, refused %d and %d", events.Load(), orders.Load(), edges.refused.Load(), admins.refused.Load())
+		t.Errorf("acknowledged %d events and %d orders, refused %d and %d", events.Load(), orders.Load(), edges.refused.Load(),
+			admins.refused.Load())
 	}
 	conn, err := pgx.Connect(t.Context(), s.dsn)
 	if err != nil {
@@ -187,7 +188,8 @@ func TestARollingRestartRefusesNothing(t *testing.T) {
 	defer conn.Close(context.Background())
 	var gotEvents, gotOrders int64
 	await.Until(t, await.Long, func() bool {
-		err = conn.QueryRow(context.Background(), `select (select count(*) from event_fact), (select count(*) from orders)`).Scan(&gotEvents, &gotOrders)
+		err = conn.QueryRow(context.Background(),
+			`select (select count(*) from event_fact), (select count(*) from orders)`).Scan(&gotEvents, &gotOrders)
 		return err != nil || gotEvents == events.Load()+1 && gotOrders == orders.Load() // one event is that of startServices
 	}, func() string {
 		return fmt.Sprintf("stored %d events and %d orders; acknowledged %d and %d", gotEvents, gotOrders, events.Load()+1, orders.Load())

@@ -94,13 +94,16 @@ func TestARotationOfTheHashingSecretRefusesNothing(t *testing.T) {
 	const cart = "3f9d2b7c6e1a4850b7d2c9e4f1a6%04d"
 	visit := func(n int) {
 		t.Helper()
-		must(edgeURL+"/v1/events", fmt.Sprintf(`{"companyId":%q,"event":"PAGE_VIEW","eventId":%q,"visitorId":%q,"identity":{"cart_token":"`+cart+`"},
-			"context":{"page":{"url":"https://loja.example.com/?utm_source=influencer&utm_campaign=Ana"}}}`, s.company, uuid.Must(uuid.NewV7()), uuid.NewString(), n))
+		must(edgeURL+"/v1/events",
+			fmt.Sprintf(`{"companyId":%q,"event":"PAGE_VIEW","eventId":%q,"visitorId":%q,"identity":{"cart_token":"`+cart+`"},
+			"context":{"page":{"url":"https://loja.example.com/?utm_source=influencer&utm_campaign=Ana"}}}`, s.company, uuid.Must(uuid.NewV7()),
+				uuid.NewString(), n))
 	}
 	order := func(id string, n int) {
 		t.Helper()
 		now := time.Now().UTC().Add(time.Second).Format(time.RFC3339)
-		must(adminURL+"/admin/v1/order", fmt.Sprintf(`{"orderId":%q,"orderStatus":0,"createdAt":%q,"totalPrice":1,"currency":"BRL","cartToken":"`+cart+`"}`, id, now, n))
+		must(adminURL+"/admin/v1/order",
+			fmt.Sprintf(`{"orderId":%q,"orderStatus":0,"createdAt":%q,"totalPrice":1,"currency":"BRL","cartToken":"`+cart+`"}`, id, now, n))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

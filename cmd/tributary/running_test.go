@@ -118,7 +118,8 @@ func (s *services) event() string {
 	return fmt.Sprintf(`{"companyId":%q,"event":"PAGE_VIEW","eventId":%q}`, s.company, uuid.Must(uuid.NewV7()))
 }
 
-const anOrder = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z","totalPrice":200.00,"currency":"BRL"}`
+const anOrder = `{"orderId":"1001","orderStatus":0,"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z",` +
+	`"totalPrice":200.00,"currency":"BRL"}`
 
 func (s *services) request(method, url, body string) *http.Request {
 	r, err := http.NewRequest(method, url, strings.NewReader(body))

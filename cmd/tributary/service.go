@@ -68,7 +68,8 @@ var shutdownDelay = map[string]time.Duration{"edge": 5 * time.Second, "admin": 5
 // delayUsage is --shutdown-delay's help.
 func delayUsage(name string) string {
 	if shutdownDelay[name] == 0 {
-		return "how long it keeps its partitions after SIGTERM, while /readyz is 503; 0, the default: it hands them over at once, since no load balancer leads to it"
+		return "how long it keeps its partitions after SIGTERM, while /readyz is 503; 0, the default: it hands them over at once, since no " +
+			"load balancer leads to it"
 	}
 	return "how long it goes on as ever after SIGTERM, while /readyz is 503: as long as load balancers need to notice; 0: not at all"
 }
@@ -111,7 +112,8 @@ func (f *publicFlags) register(flags *pflag.FlagSet, drain *time.Duration) {
 	f.hashing.register(flags)
 	f.proxies.register(flags)
 	f.tls.register(flags)
-	flags.StringVar(&f.internal, "internal-addr", "", "address for /metrics and the details of /readyz, which the internet should not reach (default none: both are at --addr)")
+	flags.StringVar(&f.internal, "internal-addr", "",
+		"address for /metrics and the details of /readyz, which the internet should not reach (default none: both are at --addr)")
 }
 
 // listen opens the ports. Call it last.

@@ -72,7 +72,8 @@ func writeSigns(w io.Writer, report *signs.Report) error {
 	for _, s := range report.Signs {
 		fmt.Fprintf(table, "\n%s\n", printable(s.Text(report.Names[s.Influencer])))
 		for _, c := range s.Costs {
-			fmt.Fprintf(table, "  cost\t%s commission, %s turnover\n", commerce.Amount{Minor: c.Commission, Currency: c.Currency}, commerce.Amount{Minor: c.Turnover, Currency: c.Currency})
+			fmt.Fprintf(table, "  cost\t%s commission, %s turnover\n", commerce.Amount{Minor: c.Commission, Currency: c.Currency},
+				commerce.Amount{Minor: c.Turnover, Currency: c.Currency})
 		}
 		for _, source := range s.Sources {
 			name := source.Name

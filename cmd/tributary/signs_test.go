@@ -12,9 +12,11 @@ func TestSignsAreWrittenForPeople(t *testing.T) {
 	var out strings.Builder
 	report := &signs.Report{Start: "2026-03-01", End: "2026-03-31", Orders: 50_000, Cut: true, Names: map[string]string{"ana": "Ana\x1b[31m"},
 		Signs: []signs.Sign{{
-			Kind: signs.CouponSpread, Influencer: "ana", Code: "ANA10", Since: "2026-03-09", Observed: signs.Rate{Count: 210, Of: 360}, Usual: signs.Rate{Count: 40, Of: 240},
-			Orders: []string{"1", "2", "3", "4", "5", "6"}, Sources: []signs.Source{{Name: "Referral: coupons.example.com", Orders: 171}, {Orders: 9}},
-			Total: 6, Costs: []signs.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
+			Kind: signs.CouponSpread, Influencer: "ana", Code: "ANA10", Since: "2026-03-09", Observed: signs.Rate{Count: 210, Of: 360},
+			Usual:   signs.Rate{Count: 40, Of: 240},
+			Orders:  []string{"1", "2", "3", "4", "5", "6"},
+			Sources: []signs.Source{{Name: "Referral: coupons.example.com", Orders: 171}, {Orders: 9}},
+			Total:   6, Costs: []signs.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
 		}}}
 	const want = `Signs in 50000 orders from 2026-03-01 to 2026-03-31: 1
 There are more orders: those before 2026-03-01 were not looked at.
@@ -42,7 +44,8 @@ func TestSignsOfAStoreWithoutOrders(t *testing.T) {
 		t.Errorf("exit status %d, %v and\n%s", status, err, out)
 	}
 	for _, days := range []string{"0", "367"} {
-		if out, status := command(t, "signs", "--company", live.CompanyID, "--days", days); status != statusUsage || !strings.Contains(out, "--days must be from 1 to 366") {
+		if out, status := command(t, "signs", "--company", live.CompanyID, "--days", days); status != statusUsage ||
+			!strings.Contains(out, "--days must be from 1 to 366") {
 			t.Errorf("exit status %d and\n%s", status, out)
 		}
 	}

@@ -233,7 +233,8 @@ func newStatementPay() *cobra.Command {
 			case errors.Is(err, commerce.ErrCarried):
 				return errors.New("the statement's total is carried to the influencer's next statement: pay that one")
 			case errors.Is(err, commerce.ErrRestored):
-				return fmt.Errorf("%s was restored from a backup, and changes of it are lost: nothing is paid until an owner confirms on the dashboard's page Statements, or `tributary statement unblock --company %s`", company, company)
+				return fmt.Errorf("%s was restored from a backup, and changes of it are lost: nothing is paid until an owner confirms on the "+
+					"dashboard's page Statements, or `tributary statement unblock --company %s`", company, company)
 			case errors.Is(err, commerce.ErrPaidOtherwise):
 				return fmt.Errorf("the statement was paid on %s already (%s); that never changes", moment(s.PaidAt), printable(s.Reference))
 			case err != nil:
@@ -324,13 +325,16 @@ func newStatementLink() *cobra.Command {
 				return err
 			}
 			expires := time.Now().AddDate(0, 0, life).Truncate(time.Second)
-			token, err := signer.Token(statementlink.Link{CompanyID: company, StatementID: s.StatementID, InfluencerID: s.InfluencerID, Number: number, Expires: expires})
+			token, err := signer.Token(statementlink.Link{CompanyID: company, StatementID: s.StatementID, InfluencerID: s.InfluencerID,
+				Number: number, Expires: expires})
 			if err != nil {
 				return err
 			}
 			link := base.Scheme + "://" + base.Host + statementlink.Path + token
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"statement_id": s.StatementID, "influencer": s.Influencer, "link": link, "expires_at": moment(expires), "revoked": revoke})
+				return writeJSON(cmd.OutOrStdout(),
+					map[string]any{"statement_id": s.StatementID, "influencer": s.Influencer, "link": link, "expires_at": moment(expires),
+						"revoked": revoke})
 			}
 			if revoke {
 				fmt.Fprintln(cmd.ErrOrStderr(), "The links to this statement that were made before do not work any more.")
@@ -344,7 +348,8 @@ as CSV, without a log-in. Whoever has the link can open it, until it expires.
 --revoke ends all links to the statement that were made before.`
 	cmd.Flags().StringVar(&publicURL, "public-url", "", "where browsers reach the dashboard, https://host")
 	daysVar(cmd.Flags(), &life, "days", statementlink.Days, "for how many days the link works")
-	cmd.Example = `  tributary statement link 01938a4e-… --company c_… --public-url https://painel.example.com --token-secret-file token-secret --days 90d`
+	cmd.Example = `  tributary statement link 01938a4e-… --company c_… --public-url https://painel.example.com --token-secret-file ` +
+		`token-secret --days 90d`
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")
 	tokens.register(cmd.Flags(), "token-secret", "the admin service's token secret, which signs the link")

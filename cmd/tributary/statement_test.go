@@ -50,7 +50,8 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 		Influencer, Currency string
 		Payable, Paid        json.Number
 	}
-	if err := json.Unmarshal([]byte(expect(t, 0, "", "payouts", "--json")), &balances); err != nil || len(balances) != 2 || balances[1].Payable != "15" || balances[1].Paid != "0" {
+	if err := json.Unmarshal([]byte(expect(t, 0, "", "payouts", "--json")), &balances); err != nil || len(balances) != 2 ||
+		balances[1].Payable != "15" || balances[1].Paid != "0" {
 		t.Errorf("%+v, %v", balances, err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "payouts", "--csv"))).ReadAll()
@@ -64,7 +65,8 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 		ID, Influencer, State string
 		Total                 *json.Number
 	}
-	if err := json.Unmarshal([]byte(closing), &asked); err != nil || len(asked) != 1 || asked[0].Influencer != "Ana Prado" || asked[0].Total != nil {
+	if err := json.Unmarshal([]byte(closing), &asked); err != nil || len(asked) != 1 || asked[0].Influencer != "Ana Prado" ||
+		asked[0].Total != nil {
 		t.Fatalf("%s, %v", closing, err)
 	}
 	id := asked[0].ID
@@ -72,7 +74,8 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	fix.Close(company)
 	expect(t, 0, "15.00", "statement", "list", "--state", "closed")
 	expect(t, 0, "1002   2026-03-01  -5.00", "statement", "show", id)
-	if rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "statement", "show", id, "--csv"))).ReadAll(); err != nil || len(rows) != 3 || !slices.Equal(rows[1], []string{"1001", "2026-03-01", "20.00", "BRL", "200.00", ""}) {
+	if rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "statement", "show", id, "--csv"))).ReadAll(); err != nil ||
+		len(rows) != 3 || !slices.Equal(rows[1], []string{"1001", "2026-03-01", "20.00", "BRL", "200.00", ""}) {
 		t.Errorf("%q, %v", rows, err)
 	}
 	var whole struct {
@@ -82,13 +85,16 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 			Amount  json.Number
 		}
 	}
-	if err := json.Unmarshal([]byte(expect(t, 0, "", "statement", "show", id, "--json")), &whole); err != nil || whole.Total != "15" || len(whole.Lines) != 2 || whole.Lines[1].Amount != "-5" {
+	if err := json.Unmarshal([]byte(expect(t, 0, "", "statement", "show", id, "--json")), &whole); err != nil || whole.Total != "15" ||
+		len(whole.Lines) != 2 || whole.Lines[1].Amount != "-5" {
 		t.Errorf("%+v, %v", whole, err)
 	}
 	for range 2 {
-		expect(t, 0, "Ana Prado of 2026-04-30 is paid: 15.00 BRL", "statement", "pay", id, "--paid-at", "2026-05-05T12:00:00Z", "--reference", "PIX 1")
+		expect(t, 0, "Ana Prado of 2026-04-30 is paid: 15.00 BRL", "statement", "pay", id, "--paid-at", "2026-05-05T12:00:00Z",
+			"--reference", "PIX 1")
 	}
-	expect(t, 1, "was paid on 2026-05-05T12:00:00Z already (PIX 1)", "statement", "pay", id, "--paid-at", "2026-05-06T12:00:00Z", "--reference", "PIX 2")
+	expect(t, 1, "was paid on 2026-05-05T12:00:00Z already (PIX 1)", "statement", "pay", id, "--paid-at", "2026-05-06T12:00:00Z",
+		"--reference", "PIX 2")
 	if out := expect(t, 0, "2026-05-05T12:00:00Z", "statement", "list", "--influencer", "ana prado"); strings.Count(out, "\n") != 2 {
 		t.Errorf("%s", out)
 	}
@@ -98,7 +104,8 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	fix.Close(company)
 	carried := strings.Fields(expect(t, 0, "true", "statement", "list", "--state", "closed"))
 	at := slices.IndexFunc(carried, func(word string) bool { return len(word) == 36 })
-	expect(t, 1, "is carried to the influencer's next statement", "statement", "pay", carried[at], "--paid-at", "2026-05-05T12:00:00Z", "--reference", "PIX 1")
+	expect(t, 1, "is carried to the influencer's next statement", "statement", "pay", carried[at], "--paid-at", "2026-05-05T12:00:00Z",
+		"--reference", "PIX 1")
 }
 
 func TestALinkToAStatementIsMadeAndRevoked(t *testing.T) {
@@ -114,11 +121,14 @@ func TestALinkToAStatementIsMadeAndRevoked(t *testing.T) {
 	}
 	f := func(number int64, args ...string) {
 		t.Helper()
-		out := expect(t, 0, "For Caio, until ", append([]string{"statement", "link", id, "--token-secret-file", secret, "--public-url", "https://painel.example.com/x", "--days", "7"}, args...)...)
+		out := expect(t, 0, "For Caio, until ",
+			append([]string{"statement", "link", id, "--token-secret-file", secret, "--public-url", "https://painel.example.com/x", "--days", "7"},
+				args...)...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		token, found := strings.CutPrefix(lines[len(lines)-1], "https://painel.example.com/dashboard/statement/")
 		link, err := signer.Read(token, time.Now())
-		if !found || err != nil || link.StatementID != id || link.CompanyID != company || link.Number != number || time.Until(link.Expires) > 7*24*time.Hour || time.Until(link.Expires) < 6*24*time.Hour {
+		if !found || err != nil || link.StatementID != id || link.CompanyID != company || link.Number != number ||
+			time.Until(link.Expires) > 7*24*time.Hour || time.Until(link.Expires) < 6*24*time.Hour {
 			t.Errorf("%s: %+v, %v", out, link, err)
 		}
 	}
@@ -151,5 +161,7 @@ func TestWrongUsageOfStatementsSaysWhatIsMissing(t *testing.T) {
 	expect(t, statusUsage, "--json and --csv cannot be given together", "payouts", "--csv", "--json")
 	t.Setenv("TRIBUTARY_COMPANY", "")
 	t.Setenv("TRIBUTARY_POSTGRES", "")
-	expect(t, statusUsage, "give --company or $TRIBUTARY_COMPANY\ntributary: give --postgres or $TRIBUTARY_POSTGRES\ntributary: give --end-date", "statement", "close")
+	expect(t, statusUsage,
+		"give --company or $TRIBUTARY_COMPANY\ntributary: give --postgres or $TRIBUTARY_POSTGRES\ntributary: give --end-date",
+		"statement", "close")
 }

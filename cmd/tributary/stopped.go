@@ -21,7 +21,8 @@ type stopMetrics struct {
 // watchStop returns a context that ends with ctx, and a function that the service
 // calls once it has ended. That function logs in one line what the service
 // finished between the two.
-func watchStop(ctx context.Context, log *slog.Logger, service string, registry *prometheus.Registry, of stopMetrics) (context.Context, func(err error)) {
+func watchStop(ctx context.Context, log *slog.Logger, service string, registry *prometheus.Registry,
+	of stopMetrics) (context.Context, func(err error)) {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var before map[string]float64 // written before inner ends
 	var began time.Time

@@ -54,7 +54,8 @@ func (p *postgresFlags) open(ctx context.Context) (stores, error) {
 
 // companyCommand returns a command on one company's data. It opens the database
 // and checks that the company exists.
-func companyCommand(use, short string, args cobra.PositionalArgs, run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
+func companyCommand(use, short string, args cobra.PositionalArgs,
+	run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
 	var database postgresFlags
 	var company string
 	cmd := &cobra.Command{

@@ -40,7 +40,8 @@ func dashed(name string) string {
 // where there is none.
 func nearFlag(cmd *cobra.Command, name string) (near string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if near == "" && len(name) > 2 && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name) || strings.HasSuffix(f.Name, "-"+name)) {
+		if near == "" && len(name) > 2 &&
+			(strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name) || strings.HasSuffix(f.Name, "-"+name)) {
 			near = f.Name
 		}
 	})

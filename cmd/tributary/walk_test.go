@@ -153,12 +153,14 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 	t.Setenv("TRIBUTARY_PASSWORD", "a good long password")
 	more := map[string][]string{
 		"erase": {"--email", "ana@example.com"}, "statement close": {"--end-date", "2026-01-31"},
-		"statement pay": {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"}, "statement link": {"--public-url", "https://painel.example.com"},
-		"company set": {"--hold-days", "3d"}, "influencers import": nil, "preview": nil, "offsets reset": {"--topic", "events.v1", "--halted"},
+		"statement pay":  {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"},
+		"statement link": {"--public-url", "https://painel.example.com"},
+		"company set":    {"--hold-days", "3d"}, "influencers import": nil, "preview": nil, "offsets reset": {"--topic", "events.v1", "--halted"},
 	}
 	tried := 0
 	for path, cmd := range leaves(t) {
-		if cmd.Flags().Lookup("postgres") == nil || slices.Contains([]string{"admin", "processor", "doctor"}, path) { // services wait; doctor has tests of its own
+		// services wait; doctor has tests of its own
+		if cmd.Flags().Lookup("postgres") == nil || slices.Contains([]string{"admin", "processor", "doctor"}, path) {
 			continue
 		}
 		tried++
@@ -169,7 +171,8 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 		if cmd.Flags().Lookup("company") != nil {
 			args = append(args, "--company", "c_1")
 		}
-		mistaken(t, append(slices.Clip(args), "--postgres", "postgres://u:s3cret@127.0.0.1:1/x"), "PostgreSQL cannot be reached", "--postgres or $TRIBUTARY_POSTGRES")
+		mistaken(t, append(slices.Clip(args), "--postgres", "postgres://u:s3cret@127.0.0.1:1/x"), "PostgreSQL cannot be reached",
+			"--postgres or $TRIBUTARY_POSTGRES")
 		mistaken(t, append(slices.Clip(args), "--postgres", "postgres://u:s3cret@h:port/x"), "write it as postgres://user@host/database")
 	}
 	if tried < 25 {
@@ -200,7 +203,8 @@ func TestEveryCommandHasAnExampleThatHolds(t *testing.T) {
 func TestCommandsWriteJSON(t *testing.T) {
 	for path, cmd := range leaves(t) {
 		group, _, _ := strings.Cut(path, " ")
-		if slices.Contains([]string{"company", "person", "keys", "influencers", "payouts", "statement", "signs", "delivery", "explain", "models", "preview"}, group) && cmd.Flags().Lookup("json") == nil {
+		if slices.Contains([]string{"company", "person", "keys", "influencers", "payouts", "statement", "signs", "delivery", "explain", "models",
+			"preview"}, group) && cmd.Flags().Lookup("json") == nil {
 			t.Errorf("tributary %s has no --json", path)
 		}
 	}

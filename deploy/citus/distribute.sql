@@ -52,7 +52,8 @@ begin
   end loop;
   foreach name in array distributed loop
     if not exists (select from pg_dist_partition where logicalrelid = name::regclass) then
-      perform create_distributed_table(name::regclass, 'company_id', colocate_with => case when name = distributed[1] then 'none' else distributed[1] end);
+      perform create_distributed_table(name::regclass, 'company_id', colocate_with => case when name = distributed[1] then 'none'
+      	else distributed[1] end);
     end if;
   end loop;
   foreach name in array managed loop

@@ -81,7 +81,8 @@ func NewStore(edgeURL, companyID, adminURL, apiKey string) *Store {
 }
 
 // Fill registers the products and influencers and sends the orders of the last months,
-// of which a statement can be closed, and today's shoppers' events and orders. It may be called again after it was interrupted: influencers that
+// of which a statement can be closed, and today's shoppers' events and orders. It may be called again after it was interrupted:
+// influencers that
 // exist are left out, and products and orders sent again change nothing.
 func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {

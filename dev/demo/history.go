@@ -39,7 +39,8 @@ func (s *Store) history(ctx context.Context, now time.Time) error {
 		order := map[string]any{
 			"orderId": fmt.Sprintf("demo-%d", 901+i), "name": fmt.Sprintf("#%d", 901+i), "orderStatus": 0,
 			"createdAt": at.Format(time.RFC3339), "updatedAt": at.Format(time.RFC3339), "currency": "BRL",
-			"totalPrice": money(o.cents), "shippingPrice": money(1500), "customer": map[string]any{"email": fmt.Sprintf("cliente-%d@example.com", i%23)},
+			"totalPrice": money(o.cents), "shippingPrice": money(1500),
+			"customer": map[string]any{"email": fmt.Sprintf("cliente-%d@example.com", i%23)},
 		}
 		if o.coupon != "" {
 			order["discountCode"] = o.coupon

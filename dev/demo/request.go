@@ -32,7 +32,8 @@ func (s *Store) follow(ctx context.Context, link string) (*url.URL, error) {
 
 // track sends a batch of events as a browser's SDK would.
 func (s *Store) track(ctx context.Context, events []any) error {
-	body, err := json.Marshal(map[string]any{"companyId": s.companyID, "sentAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "events": events})
+	body, err := json.Marshal(map[string]any{"companyId": s.companyID,
+		"sentAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "events": events})
 	if err != nil {
 		return err
 	}

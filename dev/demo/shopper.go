@@ -31,13 +31,18 @@ func (s *Store) traffic(ctx context.Context, links []Link) error {
 	bought := []string{core.PageView, core.ProductView, core.AddToCart, core.InitiateCheckout, core.CheckoutCompleted}
 	looked := []string{core.PageView, core.ProductView}
 	visits := []visit{
-		{"demo-visitor-1", "Ana Prado", "vestido", bought, map[string]any{"orderId": saleOrder, "totalPrice": json.Number("204.90"), "shippingPrice": json.Number("15.00")}, false},
+		{"demo-visitor-1", "Ana Prado", "vestido", bought,
+			map[string]any{"orderId": saleOrder, "totalPrice": json.Number("204.90"), "shippingPrice": json.Number("15.00")}, false},
 		{"demo-visitor-2", "Beto Lima", "bolsa", looked, nil, false},
-		{"demo-visitor-3", "", "bolsa", bought, map[string]any{"orderId": "demo-1002", "totalPrice": json.Number("226.65"), "shippingPrice": json.Number("15.00"), "discountCode": "BETO15"}, false},
+		{"demo-visitor-3", "", "bolsa", bought,
+			map[string]any{"orderId": "demo-1002", "totalPrice": json.Number("226.65"), "shippingPrice": json.Number("15.00"),
+				"discountCode": "BETO15"}, false},
 		{"demo-visitor-4", "Caio Melo", "chapeu", []string{core.PageView, core.ProductView, core.AddToCart}, nil, false},
-		{"demo-visitor-5", "", "camiseta", bought, map[string]any{"orderId": "demo-1003", "totalPrice": json.Number("94.90"), "shippingPrice": json.Number("15.00")}, false},
+		{"demo-visitor-5", "", "camiseta", bought,
+			map[string]any{"orderId": "demo-1003", "totalPrice": json.Number("94.90"), "shippingPrice": json.Number("15.00")}, false},
 		{"demo-visitor-6", "Ana Prado", "vestido", looked, nil, false},
-		{"demo-visitor-7", "Caio Melo", "chapeu", bought, map[string]any{"orderId": "demo-1004", "totalPrice": json.Number("134.90"), "shippingPrice": json.Number("15.00")}, true},
+		{"demo-visitor-7", "Caio Melo", "chapeu", bought,
+			map[string]any{"orderId": "demo-1004", "totalPrice": json.Number("134.90"), "shippingPrice": json.Number("15.00")}, true},
 	}
 	for _, v := range visits {
 		if err := s.visit(ctx, v, links); err != nil {
@@ -89,7 +94,8 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	}
 	at := now.Format("2006-01-02T15:04:05Z")
 	order := map[string]any{"orderStatus": 0, "createdAt": at, "updatedAt": at, "currency": "BRL",
-		"items": []any{map[string]any{"item_id": v.product, "productId": v.product, "variantId": v.product, "quantity": 1, "price": priceOf(v.product)}}}
+		"items": []any{map[string]any{"item_id": v.product, "productId": v.product, "variantId": v.product, "quantity": 1,
+			"price": priceOf(v.product)}}}
 	if v.mail {
 		order["customer"] = map[string]any{"email": v.visitor + "@example.com"}
 	} else {

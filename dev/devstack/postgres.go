@@ -73,7 +73,8 @@ func StartPostgres(ctx context.Context, config PostgresConfig) (*Postgres, error
 		return nil, err
 	}
 	if !who.canReach(filepath.Join(dir, "data")) {
-		return nil, fmt.Errorf("PostgreSQL runs as uid %d (nobody) when started by root, and cannot reach %s: use a directory outside of private ones, such as /var/lib/tributary", who.uid, dir)
+		return nil, fmt.Errorf("PostgreSQL runs as uid %d (nobody) when started by root, and cannot reach %s: use a directory outside of "+
+			"private ones, such as /var/lib/tributary", who.uid, dir)
 	}
 	if err := who.ownDir(dir); err != nil {
 		return nil, fmt.Errorf("postgres directory: %w", err)

@@ -52,13 +52,17 @@ type published struct{ archive, tree string }
 func publishedFor(platform string) (published, error) {
 	switch platform {
 	case "linux-amd64":
-		return published{"008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1", "4662cf47a44e22e21c6a5ceb9a9189afb5eafed7d7dec89008088413a4bf4db7"}, nil
+		return published{"008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1",
+			"4662cf47a44e22e21c6a5ceb9a9189afb5eafed7d7dec89008088413a4bf4db7"}, nil
 	case "linux-amd64-alpine":
-		return published{"1568b3805c3a3b99b5f4f0d7f6cf16e2a39075462ed47a614bfbabd92508350d", "f014d96d5834d2ae621b99bbbb2979226019f18e641f3d86332c11fb0d610c3c"}, nil
+		return published{"1568b3805c3a3b99b5f4f0d7f6cf16e2a39075462ed47a614bfbabd92508350d",
+			"f014d96d5834d2ae621b99bbbb2979226019f18e641f3d86332c11fb0d610c3c"}, nil
 	case "darwin-amd64":
-		return published{"690941008aac9ee360820fde9bb7870a4f3dcac5e9e2f9e45e42333a436ad0f9", "f8f7604153192fbc6cf119c16973c4b1d47b50f529b1e608f7e0381edbfbb15d"}, nil
+		return published{"690941008aac9ee360820fde9bb7870a4f3dcac5e9e2f9e45e42333a436ad0f9",
+			"f8f7604153192fbc6cf119c16973c4b1d47b50f529b1e608f7e0381edbfbb15d"}, nil
 	}
-	return published{}, fmt.Errorf("no PostgreSQL %s binaries are known for %s: run the services against a PostgreSQL of your own", PostgresVersion, platform)
+	return published{}, fmt.Errorf("no PostgreSQL %s binaries are known for %s: run the services against a PostgreSQL of your own",
+		PostgresVersion, platform)
 }
 
 // platformName returns the archives' name of this machine's system.

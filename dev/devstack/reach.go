@@ -33,7 +33,8 @@ func ReachableDir(dir string) (reachable, elsewhere string, err error) {
 		return dir, "", nil
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		return "", "", fmt.Errorf("PostgreSQL runs as uid %d (nobody), and can no longer reach %s: make the directories above it passable (chmod a+x)", who.uid, dir)
+		return "", "", fmt.Errorf("PostgreSQL runs as uid %d (nobody), and can no longer reach %s: make the directories above it passable "+
+			"(chmod a+x)", who.uid, dir)
 	}
 	target = filepath.Join(systemState, strings.ToLower(rand.Text()[:12]), "postgres")
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {

@@ -29,7 +29,8 @@ func serverAccount() (account, error) {
 	}
 	// initdb looks its user up by name.
 	if _, err := user.LookupId(strconv.Itoa(nobodyUID)); err != nil {
-		return account{}, fmt.Errorf("PostgreSQL cannot run as root, and uid %d (nobody) is not in /etc/passwd: run as an ordinary user, or add it", nobodyUID)
+		return account{}, fmt.Errorf("PostgreSQL cannot run as root, and uid %d (nobody) is not in /etc/passwd: run as an ordinary "+
+			"user, or add it", nobodyUID)
 	}
 	return account{uid: nobodyUID, gid: nobodyGID, change: true}, nil
 }

@@ -313,7 +313,8 @@ func (s *Shop) thanks(w http.ResponseWriter, r *http.Request) {
 	for _, item := range o.Items {
 		t.Items = append(t.Items, trackedItem{item.ItemID, item.Quantity})
 	}
-	p := page{Title: "title.thanks", Kind: "thanks", Order: o, Total: int64(o.TotalPrice), Discount: int64(o.TotalDiscounts), Dashboard: s.saleURL(o)}
+	p := page{Title: "title.thanks", Kind: "thanks", Order: o, Total: int64(o.TotalPrice), Discount: int64(o.TotalDiscounts),
+		Dashboard: s.saleURL(o)}
 	s.render(w, r, http.StatusOK, "thanks.html", readCart(r), p, t)
 }
 

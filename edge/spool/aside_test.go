@@ -48,7 +48,9 @@ func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
 	e.stop()
 	e = start(t, c, spool.Config{Dir: dir}) // refused once more
 	e.awaitEmpty()
-	await.Until(t, await.Long, func() bool { return e.spool.State().Refused == 2 }, func() string { return fmt.Sprintf("%+v", e.spool.State()) })
+	await.Until(t, await.Long, func() bool {
+		return e.spool.State().Refused == 2
+	}, func() string { return fmt.Sprintf("%+v", e.spool.State()) })
 	e.stop()
 	c.set(func() { c.answer = nil })
 	e = start(t, c, spool.Config{Dir: dir})

@@ -94,7 +94,9 @@ func TestWhatKafkaHasIsWrittenOnceTheDiskTakesIt(t *testing.T) {
 	sent, other := produce.Partition{Topic: wire.TopicEvents}, produce.Partition{Topic: wire.TopicRejected}
 	for _, p := range []produce.Partition{sent, other} {
 		kept := make(chan error, 1)
-		if err := s.Keep(p, []wire.Record{{Key: []byte("co"), Value: []byte("a")}}, false, func(_ produce.Position, err error) { kept <- err }); err != nil {
+		if err := s.Keep(p, []wire.Record{{Key: []byte("co"), Value: []byte("a")}}, false, func(_ produce.Position, err error) {
+			kept <- err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-kept; err != nil {

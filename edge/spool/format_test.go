@@ -32,7 +32,8 @@ func TestLanesNameTheirPartitions(t *testing.T) {
 			t.Errorf("%+v is %+v, %v", p, got, err)
 		}
 	}
-	for _, p := range []produce.Partition{{Topic: wire.TopicCommerce}, {Topic: wire.TopicEvents, Number: 1 << partitionBits}, {Topic: wire.TopicEvents, Number: -1}} {
+	for _, p := range []produce.Partition{{Topic: wire.TopicCommerce}, {Topic: wire.TopicEvents, Number: 1 << partitionBits},
+		{Topic: wire.TopicEvents, Number: -1}} {
 		if lane, err := laneOf(p); err == nil {
 			t.Errorf("%+v has the lane %d", p, lane)
 		}

@@ -76,7 +76,9 @@ func (c *cluster) values() string {
 
 func (c *cluster) awaitValues(t *testing.T, want string) {
 	t.Helper()
-	await.Until(t, await.Long, func() bool { return c.values() == want }, func() string { return fmt.Sprintf("%q, want %q", c.values(), want) })
+	await.Until(t, await.Long, func() bool {
+		return c.values() == want
+	}, func() string { return fmt.Sprintf("%q, want %q", c.values(), want) })
 }
 
 func down(string) error { return segment.BrokerNotAvailable }

@@ -145,7 +145,8 @@ func (s *Spool) open(name string) error {
 	s.logs = append(s.logs, l)
 	s.cut += recovered.CutBytes
 	if recovered != (seglog.Recovered{}) {
-		s.config.Log.Warn("the spool holds records of an edge that ended", "directory", name, "requests", recovered.Records, "cut_bytes", recovered.CutBytes, "missing", recovered.Missing)
+		s.config.Log.Warn("the spool holds records of an edge that ended", "directory", name, "requests", recovered.Records, "cut_bytes",
+			recovered.CutBytes, "missing", recovered.Missing)
 	}
 	return nil
 }

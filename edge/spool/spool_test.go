@@ -200,14 +200,18 @@ func TestFirstCopiesKeepTheirOrder(t *testing.T) {
 			}
 		})
 		before := e.spool.State().Spooled
-		await.Until(t, await.Long, func() bool { return e.spool.State().Spooled > before+senders }, func() string { return "records are spooled" })
+		await.Until(t, await.Long, func() bool {
+			return e.spool.State().Spooled > before+senders
+		}, func() string { return "records are spooled" })
 		c.set(func() { close(hang); c.hang, c.answer = nil, nil })
 		length := func() int { c.mu.Lock(); defer c.mu.Unlock(); return len(c.log) }
 		at := length()
 		await.Until(t, await.Long, func() bool { return length() > at+3*senders }, func() string { return "records are sent" })
 	}
 	// Under steady traffic a drain comes to its end.
-	await.Until(t, await.Long, func() bool { return len(e.spool.Partitions()) == 0 }, func() string { return "the spool is drained while records come" })
+	await.Until(t, await.Long, func() bool {
+		return len(e.spool.Partitions()) == 0
+	}, func() string { return "the spool is drained while records come" })
 	stop.Store(true)
 	group.Wait()
 	e.awaitEmpty()

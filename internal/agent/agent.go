@@ -29,7 +29,8 @@ func Families() []string {
 }
 
 // inApp are parts of the User-Agents of apps that have a browser inside.
-var inApp = []string{"instagram", "fban/", "fbav/", "fb_iab", "tiktok", "musical_ly", "bytedancewebview", "pinterest/", "snapchat", "linkedinapp", "twitter for", "line/", "micromessenger", "whatsapp"}
+var inApp = []string{"instagram", "fban/", "fbav/", "fb_iab", "tiktok", "musical_ly", "bytedancewebview", "pinterest/", "snapchat",
+	"linkedinapp", "twitter for", "line/", "micromessenger", "whatsapp"}
 
 // Family returns the family of a User-Agent.
 func Family(userAgent string) string {

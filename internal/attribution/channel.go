@@ -104,7 +104,8 @@ func channelOf(source, medium string) string {
 		return ChannelPaidSocial
 	case is(medium, "display", "banner", "expandable", "interstitial", "cpm"):
 		return ChannelDisplay
-	case is(source, "email", "e-mail", "e_mail", "newsletter") || is(medium, "email", "e-mail", "e_mail", "newsletter") || known.medium == mediumEmail:
+	case is(source, "email", "e-mail", "e_mail", "newsletter") || is(medium, "email", "e-mail", "e_mail", "newsletter") ||
+		known.medium == mediumEmail:
 		return ChannelEmail
 	case paid && search:
 		return ChannelPaidSearch

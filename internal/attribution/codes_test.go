@@ -38,7 +38,8 @@ func TestOneOfSeveralCodesDecides(t *testing.T) {
 		for _, code := range out.Explanation.Order.Codes {
 			word := "decides"
 			if !code.Decides {
-				word = map[string]string{facts.ReasonCodeNothing.Words(): "nothing", facts.ReasonCodeNobodys.Words(): "nobody", facts.ReasonCodeLess.Words(): "less", facts.ReasonCodeLater.Words(): "later"}[code.Reason]
+				word = map[string]string{facts.ReasonCodeNothing.Words(): "nothing", facts.ReasonCodeNobodys.Words(): "nobody",
+					facts.ReasonCodeLess.Words(): "less", facts.ReasonCodeLater.Words(): "later"}[code.Reason]
 			}
 			reasons = append(reasons, word)
 		}
@@ -58,7 +59,8 @@ func TestOneOfSeveralCodesDecides(t *testing.T) {
 	f("an unknown amount alone", shop(nil), "beto", "beto coupon", "decides")
 	f("two unknown amounts", shop(nil), "beto ana10", "beto coupon", "decides later")
 	f("a whole code is not cut into parts", shop(nil), "x,beto=5", "ana link", "nobody")
-	f("one that is not in force", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start.Add(-time.Hour) }), "beto=200 ana10=100", "ana coupon", "nobody decides")
+	f("one that is not in force", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start.Add(-time.Hour) }), "beto=200 ana10=100",
+		"ana coupon", "nobody decides")
 }
 
 // docs/attribution.md, "Payout": the base with and without the tax that the total contains.
@@ -71,7 +73,8 @@ func TestTheBaseIsWithTaxOrWithout(t *testing.T) {
 			o.TotalMinor, o.ShippingMinor, o.TaxMinor = total, wire.Some(shipping), wire.Some(tax)
 		}, viaAna))
 		if out.Payout.BaseMinor != want || out.Payout.CommissionMinor != max(want, 0)/10 {
-			t.Errorf("%d with %d shipping and %d tax: a base of %d earns %d, want %d", total, shipping, tax, out.Payout.BaseMinor, out.Payout.CommissionMinor, want)
+			t.Errorf("%d with %d shipping and %d tax: a base of %d earns %d, want %d", total, shipping, tax, out.Payout.BaseMinor,
+				out.Payout.CommissionMinor, want)
 		}
 	}
 	f(false, 13900, 2000, 1900, 11900)

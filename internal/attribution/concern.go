@@ -210,7 +210,9 @@ func (x *Index) keysOf(influencerID string) []facts.Key {
 }
 
 // OrderKinds are the kinds of keys that KeysOfOrder returns.
-var OrderKinds = append(slices.DeleteFunc(slices.Clone(facts.JoinKinds), func(k facts.KeyKind) bool { return k == facts.KeyVerified }), facts.KeyCode)
+var OrderKinds = append(slices.DeleteFunc(slices.Clone(facts.JoinKinds), func(k facts.KeyKind) bool {
+	return k == facts.KeyVerified
+}), facts.KeyCode)
 
 // KeysOfOrder returns the keys by which the order is found that follow from the order
 // alone: those that join it to visitors, but for those that are found by another

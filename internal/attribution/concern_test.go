@@ -87,7 +87,8 @@ func TestWhatEventsConcern(t *testing.T) {
 	f("nothing", "")
 	f("a visitor", "reached=v -48h to 744h\nuser=v -48h to 744h", event("v", 0, nil))
 	f("its keys too", "reached=v -48h to 744h\nemail=m -48h to 744h\nuser=v -48h to 744h", event("v", 0, mail))
-	f("each key once, over all its events", "reached=v -51h to 754h\nemail=m -51h to 754h\nuser=v -51h to 754h\nreached=w -48h to 744h\nuser=w -48h to 744h",
+	f("each key once, over all its events",
+		"reached=v -51h to 754h\nemail=m -51h to 754h\nuser=v -51h to 754h\nreached=w -48h to 744h\nuser=w -48h to 744h",
 		event("v", 0, mail), event("v", -3, mail), event("w", 0, nil), event("v", 10, mail))
 	network := event("v", 0, func(e *facts.Event) {
 		e.Identity.EmailKey, e.NetKey, e.ReceivedAt = "m", "n", start.Add(30*time.Minute)
@@ -95,7 +96,9 @@ func TestWhatEventsConcern(t *testing.T) {
 	if text := told(x.ConcernedByEvents([]facts.Event{network})); !strings.Contains(text, " -1h to 3h") {
 		t.Errorf("a network by the hour of receipt: %s", text)
 	}
-	f("a backend's, of a shopper who is logged in", "reached=v -48h to 744h\nemail=m -48h to 744h\nuser=v -48h to 744h\nemail=m of too many visitors -48h to 744h\nuser=v of too many visitors -48h to 744h",
+	f("a backend's, of a shopper who is logged in",
+		"reached=v -48h to 744h\nemail=m -48h to 744h\nuser=v -48h to 744h\nemail=m of too many visitors -48h to 744h\nuser=v of too many "+
+			"visitors -48h to 744h",
 		event("v", 0, func(e *facts.Event) { mail(e); e.Trust, e.Identity.Verified = wire.TrustKey, true }))
 	f("bots concern nobody", "", event("v", 0, func(e *facts.Event) { e.Bot = wire.BotPreview }))
 	f("nor do events of nobody", "", event("", 0, mail))
@@ -116,7 +119,8 @@ func TestWhatLostSightingsConcern(t *testing.T) {
 	f("keys on all days", "reached=v -60h to 756h\nuser=v -60h to 756h\nreached=w -84h to 780h\nuser=w -84h to 780h\nemail=m -84h to 780h",
 		[]facts.VisitorDay{{Visitor: "v", Day: midnight}, {Visitor: "w", Day: midnight.Add(-day)}, {Visitor: "w", Day: midnight.Add(day)}}, mail)
 	replaced := []facts.Event{{Event: wire.Event{EventID: "e"}}}
-	if text := told(x.ConcernedByReplacedCopies([]facts.VisitorDay{{Visitor: "v", Day: midnight}}, nil, replaced)); !strings.Contains(text, "touch=e ") {
+	if text := told(x.ConcernedByReplacedCopies([]facts.VisitorDay{{Visitor: "v", Day: midnight}}, nil, replaced)); !strings.Contains(text,
+		"touch=e ") {
 		t.Errorf("an event that a decision may have accepted: %s", text)
 	}
 	f("in any order", "reached=w -84h to 780h\nuser=w -84h to 780h\nemail=m -84h to 780h",
@@ -141,14 +145,18 @@ func TestWhatEachTypeOfChangeConcerns(t *testing.T) {
 		expect(t, name, text, want)
 	}
 	const always = " ever to for ever"
-	ana := "influencer=ana" + always + "\n" + key(facts.KeyUTM, "ana") + always + "\n" + key(facts.KeyLink, "xyz") + always + "\n" + key(facts.KeyCode, "ANA10") + always
+	ana := "influencer=ana" + always + "\n" + key(facts.KeyUTM, "ana") + always + "\n" + key(facts.KeyLink, "xyz") + always + "\n" +
+		key(facts.KeyCode, "ANA10") + always
 	f("settings: all orders", wire.Rule{Type: wire.RuleSettings}, "all="+always)
 	f("settings: all orders of its days", wire.Rule{Type: wire.RuleSettings, From: "2026-03-01", To: "2026-03-01"}, "all= -36h to 36h")
 	f("a coupon: its code", wire.Rule{Type: wire.RuleCoupon, InfluencerID: "ana", Code: " ana10 "}, key(facts.KeyCode, "ANA10")+always)
-	f("a coupon: its code on its days", wire.Rule{Type: wire.RuleCoupon, Code: "X", From: "2026-03-01", To: "2026-03-02"}, key(facts.KeyCode, "X")+" -36h to 60h")
+	f("a coupon: its code on its days", wire.Rule{Type: wire.RuleCoupon, Code: "X", From: "2026-03-01", To: "2026-03-02"},
+		key(facts.KeyCode, "X")+" -36h to 60h")
 	f("a cost: its influencer", wire.Rule{Type: wire.RuleCost, InfluencerID: "ana"}, "influencer=ana"+always)
-	f("a cost: its influencer from a day on", wire.Rule{Type: wire.RuleCost, InfluencerID: "ana", From: "2026-03-02"}, "influencer=ana -12h to for ever")
-	f("a cost: its influencer until a day", wire.Rule{Type: wire.RuleCost, InfluencerID: "ana", To: "2026-03-02"}, "influencer=ana ever to 60h")
+	f("a cost: its influencer from a day on", wire.Rule{Type: wire.RuleCost, InfluencerID: "ana", From: "2026-03-02"},
+		"influencer=ana -12h to for ever")
+	f("a cost: its influencer until a day", wire.Rule{Type: wire.RuleCost, InfluencerID: "ana", To: "2026-03-02"},
+		"influencer=ana ever to 60h")
 	f("an influencer: all that names it", wire.Rule{Type: wire.RuleInfluencer, InfluencerID: "ana"}, ana)
 	f("an influencer: on any day", wire.Rule{Type: wire.RuleInfluencer, InfluencerID: "ana", From: "2026-03-01", To: "2026-03-02"}, ana)
 	f("a campaign: all that names its influencer", wire.Rule{Type: wire.RuleCampaign, InfluencerID: "ana", CampaignID: "inv"}, ana)
@@ -160,7 +168,8 @@ func TestWhatEachTypeOfChangeConcerns(t *testing.T) {
 
 func TestAChangeOfAnUnknownTypeIsRejected(t *testing.T) {
 	for _, kind := range []wire.RuleType{"", "Coupon", "statement"} {
-		if got, err := shop(nil).ConcernedByChange(facts.Change{Rule: wire.Rule{Type: kind, Code: "ANA10"}}); !errors.Is(err, facts.ErrUnknownKind) || len(got.Keys) != 0 || got.All {
+		if got, err := shop(nil).ConcernedByChange(facts.Change{Rule: wire.Rule{Type: kind, Code: "ANA10"}}); !errors.Is(err,
+			facts.ErrUnknownKind) || len(got.Keys) != 0 || got.All {
 			t.Errorf("%q: %+v, %v", kind, got, err)
 		}
 	}

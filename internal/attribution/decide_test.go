@@ -19,9 +19,11 @@ import (
 func shop(change func(*facts.Rules)) *Index {
 	return testIndex(func(r *facts.Rules) {
 		r.Influencers = []facts.Influencer{{ID: "ana", Name: "Ana", Folded: "ana"}, {ID: "beto", Name: "Beto", Folded: "beto"}}
-		r.Campaigns = []facts.Campaign{{ID: "inv", InfluencerID: "ana", Name: "Inverno", Folded: "inverno"}, {ID: "ver", InfluencerID: "ana", Name: "Verão", Folded: "verao"}}
+		r.Campaigns = []facts.Campaign{{ID: "inv", InfluencerID: "ana", Name: "Inverno", Folded: "inverno"},
+			{ID: "ver", InfluencerID: "ana", Name: "Verão", Folded: "verao"}}
 		r.Links = []facts.Link{{ID: "l1", InfluencerID: "ana", CampaignID: "ver", Code: "xyz"}}
-		r.Coupons = []facts.Coupon{{ID: "k1", InfluencerID: "ana", CampaignID: "inv", Code: "ANA10"}, {ID: "k2", InfluencerID: "beto", Code: "BETO"}}
+		r.Coupons = []facts.Coupon{{ID: "k1", InfluencerID: "ana", CampaignID: "inv", Code: "ANA10"},
+			{ID: "k2", InfluencerID: "beto", Code: "BETO"}}
 		r.Costs = []facts.Cost{
 			{ID: "c1", InfluencerID: "ana", VarFee: decimal.NewFromInt(10), From: "2020-01-01"},
 			{ID: "c2", InfluencerID: "beto", FixedFeeMinor: 500, CouponOnly: true, From: "2020-01-01"},
@@ -68,7 +70,8 @@ func TestPayout(t *testing.T) {
 	f := func(name string, x *Index, c facts.Case, want string) {
 		t.Helper()
 		o := x.Decide(c)
-		got := []string{strings.Join([]string{o.Payout.InfluencerID, o.Payout.CampaignID, string(o.Payout.Evidence), fmt.Sprint(o.Payout.CommissionMinor)}, " ")}
+		got := []string{strings.Join([]string{o.Payout.InfluencerID, o.Payout.CampaignID, string(o.Payout.Evidence),
+			fmt.Sprint(o.Payout.CommissionMinor)}, " ")}
 		if o.Payout.FixedBRLMinor != 0 {
 			got[0] += fmt.Sprintf(" + %d BRL", o.Payout.FixedBRLMinor)
 		}
@@ -83,35 +86,48 @@ func TestPayout(t *testing.T) {
 	f("nobody", shop(nil), sale(nil), "   0")
 	f("link", shop(nil), sale(nil, viaAna), "ana inv link 1000; c1 1000 BRL")
 	f("the last influencer's touch", shop(nil), sale(nil, viaAna, viaBeto), "beto  link 0") // its cost needs a coupon
-	f("a later touch of nobody's does not hide it", shop(nil), sale(nil, viaAna, at(10, "/ < https://www.google.com/")), "ana inv link 1000; c1 1000 BRL")
+	f("a later touch of nobody's does not hide it", shop(nil), sale(nil, viaAna, at(10, "/ < https://www.google.com/")),
+		"ana inv link 1000; c1 1000 BRL")
 	f("coupon", shop(nil), sale(code("beto")), "beto  coupon 500; c2 500 BRL")
 	f("coupon and link, coupon first", shop(nil), sale(code("BETO"), viaAna), "beto  coupon 500; c2 500 BRL")
-	f("coupon and link, last touch", shop(func(r *facts.Rules) { r.PayoutRule = facts.LastTouch }), sale(code("BETO"), viaAna), "ana inv link 1000; c1 1000 BRL")
-	f("both the same influencer's: the coupon's campaign", shop(nil), sale(code("ana10"), at(0, "/?trb_click=xyz.0195b2c0-0000-7000-8000-000000000000")), "ana inv coupon 1000; c1 1000 BRL")
-	f("trb_click's link", shop(nil), sale(nil, at(0, "/?trb_click=xyz.0195b2c0-0000-7000-8000-000000000000")), "ana ver link 1000; c1 1000 BRL")
+	f("coupon and link, last touch", shop(func(r *facts.Rules) { r.PayoutRule = facts.LastTouch }), sale(code("BETO"), viaAna),
+		"ana inv link 1000; c1 1000 BRL")
+	f("both the same influencer's: the coupon's campaign", shop(nil),
+		sale(code("ana10"), at(0, "/?trb_click=xyz.0195b2c0-0000-7000-8000-000000000000")), "ana inv coupon 1000; c1 1000 BRL")
+	f("trb_click's link", shop(nil), sale(nil, at(0, "/?trb_click=xyz.0195b2c0-0000-7000-8000-000000000000")),
+		"ana ver link 1000; c1 1000 BRL")
 	f("an unknown code never blocks a link", shop(nil), sale(code("OTHER"), viaAna), "ana inv link 1000; c1 1000 BRL")
 	f("parts of a code", shop(nil), sale(code("FRETE; beto")), "beto  coupon 500; c2 500 BRL")
 	f("a touch after the order is none", shop(nil), sale(nil, at(61, "/?utm_campaign=ana")), "   0")
 	f("pending is expected", shop(nil), sale(both), "beto  coupon 500")
 	f("cancelled reverses", shop(nil), sale(func(o *wire.Order) { o.Status, o.DiscountCode = 2, wire.Some("BETO") }), "beto  coupon 0")
-	f("shipping is not in the base", shop(nil), sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(int64(10005)) }, viaAna), "ana inv link 0")
+	f("shipping is not in the base", shop(nil),
+		sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(int64(10005)) }, viaAna), "ana inv link 0")
 	f("recurring is not paid", shop(nil), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), "ana inv link 0")
-	f("recurring is paid where set so", shop(func(r *facts.Rules) { r.PayRecurring = true }), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), "ana inv link 1000; c1 1000 BRL")
+	f("recurring is paid where set so", shop(func(r *facts.Rules) { r.PayRecurring = true }),
+		sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), "ana inv link 1000; c1 1000 BRL")
 	f("a marketplace takes no link", shop(nil), sale(func(o *wire.Order) { o.Source = wire.Some(1) }, viaAna), "   0")
 	f("a campaign's costs come before the influencer's", shop(func(r *facts.Rules) {
-		r.Costs = append(r.Costs, facts.Cost{ID: "c3", InfluencerID: "ana", CampaignID: "inv", VarFee: decimal.NewFromInt(1), From: "2020-01-01"}, facts.Cost{ID: "c4", InfluencerID: "ana", CampaignID: "inv", FixedFeeMinor: 7, From: "2020-01-01"})
+		r.Costs = append(r.Costs, facts.Cost{ID: "c3", InfluencerID: "ana", CampaignID: "inv", VarFee: decimal.NewFromInt(1), From: "2020-01-01"},
+			facts.Cost{ID: "c4", InfluencerID: "ana", CampaignID: "inv", FixedFeeMinor: 7, From: "2020-01-01"})
 	}), sale(nil, viaAna), "ana inv link 107; c3 100 BRL; c4 7 BRL")
-	f("a fixed fee stands apart from another currency", shop(nil), sale(func(o *wire.Order) { o.Currency, o.DiscountCode = "USD", wire.Some("BETO") }), "beto  coupon 0 + 500 BRL; c2 500 BRL")
+	f("a fixed fee stands apart from another currency", shop(nil),
+		sale(func(o *wire.Order) { o.Currency, o.DiscountCode = "USD", wire.Some("BETO") }), "beto  coupon 0 + 500 BRL; c2 500 BRL")
 	f("… expected while pending", shop(nil), sale(func(o *wire.Order) { both(o); o.Currency = "USD" }), "beto  coupon 0 + 500 BRL")
 	f("… and nothing when cancelled", shop(nil), sale(func(o *wire.Order) { both(o); o.Currency, o.Status = "USD", 2 }), "beto  coupon 0")
 	f("a cost that ended", shop(func(r *facts.Rules) { r.Costs[0].To = "2026-02-28" }), sale(nil, viaAna), "ana inv link 0")
 	f("a coupon deleted before", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start }), sale(code("BETO")), "   0")
-	f("a coupon deleted after", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start.Add(2 * time.Hour) }), sale(code("BETO")), "beto  coupon 500; c2 500 BRL")
+	f("a coupon deleted after", shop(func(r *facts.Rules) { r.Coupons[1].DeletedAt = start.Add(2 * time.Hour) }), sale(code("BETO")),
+		"beto  coupon 500; c2 500 BRL")
 	f("an influencer archived before the touch", shop(func(r *facts.Rules) { r.Influencers[0].ArchivedAt = start }), sale(nil, viaAna), "   0")
-	f("an influencer archived after the touch", shop(func(r *facts.Rules) { r.Influencers[0].ArchivedAt = start.Add(time.Minute) }), sale(nil, viaAna), "ana inv link 1000; c1 1000 BRL") // a cost closes by itself
-	f("registration does not gate", shop(func(r *facts.Rules) { r.Influencers[0].CreatedAt = start.Add(9 * day) }), sale(nil, viaAna), "ana inv link 1000; c1 1000 BRL")
+	// a cost closes by itself
+	f("an influencer archived after the touch", shop(func(r *facts.Rules) { r.Influencers[0].ArchivedAt = start.Add(time.Minute) }),
+		sale(nil, viaAna), "ana inv link 1000; c1 1000 BRL")
+	f("registration does not gate", shop(func(r *facts.Rules) { r.Influencers[0].CreatedAt = start.Add(9 * day) }), sale(nil, viaAna),
+		"ana inv link 1000; c1 1000 BRL")
 	f("an ambiguous name is nobody", shop(func(r *facts.Rules) { r.Influencers[1].Folded = "ana" }), sale(nil, viaAna), "   0")
-	f("the order's own utms, when nothing else matched", shop(nil), sale(func(o *wire.Order) { o.UTMCampaign = wire.Some("Ána") }, at(0, "/")), "ana  link 1000; c1 1000 BRL")
+	f("the order's own utms, when nothing else matched", shop(nil), sale(func(o *wire.Order) { o.UTMCampaign = wire.Some("Ána") }, at(0, "/")),
+		"ana  link 1000; c1 1000 BRL")
 	f("… and only then", shop(nil), sale(func(o *wire.Order) { o.UTMCampaign = wire.Some("Ana") }, viaBeto), "beto  link 0")
 }
 
@@ -198,7 +214,8 @@ func TestOutcomesNameWhatTheyAreFoundBy(t *testing.T) {
 	visitor := facts.Key{Kind: facts.KeyReached, Value: shopper}
 	f("a direct visit", sale(nil, at(0, "/")), visitor)
 	f("a name that nobody has", sale(nil, at(0, "/?utm_campaign=Cár%20la")), facts.RuleKey(facts.KeyUTM, "car la"), visitor)
-	f("an influencer's", sale(nil, at(0, "/?utm_campaign=ana"), at(50, "/?utm_campaign=ana&utm_source=x")), facts.RuleKey(facts.KeyUTM, "ana"), influencer("ana"), visitor)
+	f("an influencer's", sale(nil, at(0, "/?utm_campaign=ana"), at(50, "/?utm_campaign=ana&utm_source=x")), facts.RuleKey(facts.KeyUTM, "ana"),
+		influencer("ana"), visitor)
 	f("a link that nobody has", sale(nil, at(0, "/?trb_click=abc.1")), facts.RuleKey(facts.KeyLink, "abc"), visitor)
 	f("a link", sale(nil, at(0, "/?trb_click=xyz.1")), facts.RuleKey(facts.KeyLink, "xyz"), influencer("ana"), visitor)
 	f("a coupon", sale(code("BETO")), influencer("beto"), visitor)
@@ -228,9 +245,11 @@ func TestCreditsNameTheirTouchByItsPlace(t *testing.T) {
 	c := sale(nil, at(0, "/?utm_campaign=ana"), at(10, "/?utm_campaign=beto"), at(20, "/?utm_source=google&utm_medium=cpc"))
 	var got []string
 	for _, credit := range shop(nil).Decide(c).Credits {
-		got = append(got, fmt.Sprintf("%d %s %s %v %v %v", credit.Position, credit.TouchID, credit.Channel, credit.Of(models.First), credit.Of(models.Last), credit.Of(models.Linear)))
+		got = append(got, fmt.Sprintf("%d %s %s %v %v %v", credit.Position, credit.TouchID, credit.Channel, credit.Of(models.First),
+			credit.Of(models.Last), credit.Of(models.Linear)))
 	}
-	want := []string{"1 e000 Ana {true 10005} {false 0} {true 3335}", "2 e010 Beto {false 0} {false 0} {true 3335}", "3 e020 Paid Search {false 0} {true 10005} {true 3335}"}
+	want := []string{"1 e000 Ana {true 10005} {false 0} {true 3335}", "2 e010 Beto {false 0} {false 0} {true 3335}",
+		"3 e020 Paid Search {false 0} {true 10005} {true 3335}"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -59,7 +59,8 @@ func (x *Index) couponClaim(o *Order) *claim {
 	if c == nil {
 		return nil
 	}
-	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, couponID: c.ID, proof: facts.ProofOrder}
+	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, couponID: c.ID,
+		proof: facts.ProofOrder}
 }
 
 // withAccepted adds the touches of influencers whose evidence the merchant accepted:

@@ -13,7 +13,8 @@ import (
 const instantFormat = "2006-01-02T15:04:05.000Z"
 
 // explain returns the explanation of an order's outcome, without its ledger.
-func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout, divisions [facts.ModelCount]division) facts.Explanation {
+func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout,
+	divisions [facts.ModelCount]division) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -35,13 +36,15 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		if k.again {
 			continue
 		}
-		e.Keys = append(e.Keys, facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: k.visitors})
+		e.Keys = append(e.Keys,
+			facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: k.visitors})
 	}
 	for _, d := range divisions {
 		parts := []facts.ExplainedPart{}
 		for i, touch := range d.touches {
 			c := creditOf(o, touches, touch)
-			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID), Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
+			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID),
+				Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
 			if o.Status == commerce.OrderCancelled || o.isTest() {
 				part.Amount = facts.Number(0, o.Currency)
 			}
@@ -69,7 +72,8 @@ func (x *Index) explainTouches(o *Order, c *facts.Case, touches, ofPayout []Touc
 	for _, t := range all {
 		touch := facts.ExplainedTouch{
 			ID: t.ID, At: t.At.UTC().Format(instantFormat), Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel,
-			Influencer: t.InfluencerName, InfluencerID: t.InfluencerID, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy, Proof: facts.ProofClaimed, Used: true,
+			Influencer: t.InfluencerName, InfluencerID: t.InfluencerID, Click: t.Click, Arrival: t.Kind, MatchedBy: t.MatchedBy,
+			Proof: facts.ProofClaimed, Used: true,
 		}
 		if i, known := proven[t.ID]; known {
 			touch.Proof, t.AfterCheckout = ofPayout[i].Proof, ofPayout[i].AfterCheckout
@@ -130,7 +134,8 @@ func (x *Index) explainPayout(o *Order, p payout) facts.ExplainedPayout {
 		}
 	}
 	for _, l := range p.losers {
-		out.Losers = append(out.Losers, facts.ExplainedLoser{Influencer: x.InfluencerName(l.influencerID), Evidence: l.evidence, Reason: l.reason.Words()})
+		out.Losers = append(out.Losers,
+			facts.ExplainedLoser{Influencer: x.InfluencerName(l.influencerID), Evidence: l.evidence, Reason: l.reason.Words()})
 	}
 	for _, c := range p.costs {
 		out.Costs = append(out.Costs, facts.ExplainedCost{

@@ -105,13 +105,18 @@ func TestPayoutSaysWhatIsOwedAndWhyNothingIs(t *testing.T) {
 	f("earned", shop(nil), sale(order("BETO", plain)), `earned  5 [`+brl5+`] [{[`+brl5+`]}]`)
 	f("expected", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 1 })), `expected  5 [`+brl5+`] [{[`+brl5+`]}]`)
 	f("reversed", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Status = 2 })), `reversed  0 [] [{[`+brl5+`]}]`)
-	f("a fixed fee beside another currency", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  0 [`+brl5+`] [{[`+brl5+`]}]`)
-	f("both fees in two currencies", mixed, sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })), `earned  10 [`+usd+`,`+brl5+`] [{[`+usd+`,`+brl5+`]}]`)
+	f("a fixed fee beside another currency", shop(nil), sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })),
+		`earned  0 [`+brl5+`] [{[`+brl5+`]}]`)
+	f("both fees in two currencies", mixed, sale(order("BETO", func(o *wire.Order) { o.Currency = "USD" })),
+		`earned  10 [`+usd+`,`+brl5+`] [{[`+usd+`,`+brl5+`]}]`)
 	f("nobody", shop(nil), sale(plain), `none no_winner 0 [] []`)
 	f("nobody, cancelled", shop(nil), sale(func(o *wire.Order) { o.Status = 2 }), `none no_winner 0 [] []`)
-	f("all is shipping", shop(nil), sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(o.TotalMinor) }, viaAna), `none base_not_positive 0 [] []`)
-	f("a subscription's next order", shop(nil), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna), `none recurring_excluded 0 [] []`)
-	f("… pending", shop(nil), sale(func(o *wire.Order) { o.IsRecurring, o.Status = wire.Some(true), 1 }, viaAna), `none recurring_excluded 0 [] []`)
+	f("all is shipping", shop(nil), sale(func(o *wire.Order) { o.ShippingMinor = wire.Some(o.TotalMinor) }, viaAna),
+		`none base_not_positive 0 [] []`)
+	f("a subscription's next order", shop(nil), sale(func(o *wire.Order) { o.IsRecurring = wire.Some(true) }, viaAna),
+		`none recurring_excluded 0 [] []`)
+	f("… pending", shop(nil), sale(func(o *wire.Order) { o.IsRecurring, o.Status = wire.Some(true), 1 }, viaAna),
+		`none recurring_excluded 0 [] []`)
 	f("no agreement", shop(func(r *facts.Rules) { r.Costs = nil }), sale(plain, viaAna), `none no_agreement 0 [] []`)
 	f("less than a cent", shop(nil), sale(func(o *wire.Order) { o.TotalMinor = 1 }, viaAna), `none below_minor_unit 0 [] [{[]}]`)
 }
@@ -148,7 +153,8 @@ func TestKeysAreExplainedStrongestFirst(t *testing.T) {
 	for _, k := range o.Explanation.Keys {
 		got = append(got, fmt.Sprintf("%s %d hub %t of %d", k.Kind, k.Strength, k.Hub, k.Visitors))
 	}
-	expect(t, "keys", strings.Join(got, "\n"), "cart 10 hub true of 0\nvisitor 8 hub false of 0\ncustomer 7 hub false of 1\nemail 6 hub false of 0\nphone 5 hub false of 1")
+	expect(t, "keys", strings.Join(got, "\n"),
+		"cart 10 hub true of 0\nvisitor 8 hub false of 0\ncustomer 7 hub false of 1\nemail 6 hub false of 0\nphone 5 hub false of 1")
 	if matched := o.Explanation.Touches[0].MatchedBy; matched != "customer" {
 		t.Errorf("matched by %s", matched)
 	}
@@ -169,8 +175,10 @@ func TestTouchesAreExplainedWithWhyTheyDoNotCount(t *testing.T) {
 	f("direct beside another", "direct Direct false "+facts.ReasonDirect.Words()+"\nutm Ana true ", shop(nil), sale(nil, direct, ana))
 	f("direct alone", "direct Direct true ", shop(nil), sale(nil, direct))
 	f("direct where it counts", "direct Direct true \nutm Ana true ", counted, sale(nil, direct, ana))
-	f("of a marketplace", "direct Direct false "+facts.ReasonMarketplace.Words()+"\nutm Ana false "+facts.ReasonMarketplace.Words(), shop(nil), sale(marketplace, direct, ana))
-	f("the order's own", "direct Direct false "+facts.ReasonDirect.Words()+"\norder_utm Organic Social true ", shop(nil), sale(func(o *wire.Order) { o.UTMSource = wire.Some("ig") }, direct))
+	f("of a marketplace", "direct Direct false "+facts.ReasonMarketplace.Words()+"\nutm Ana false "+facts.ReasonMarketplace.Words(), shop(nil),
+		sale(marketplace, direct, ana))
+	f("the order's own", "direct Direct false "+facts.ReasonDirect.Words()+"\norder_utm Organic Social true ", shop(nil),
+		sale(func(o *wire.Order) { o.UTMSource = wire.Some("ig") }, direct))
 }
 
 func TestPartsOfACancelledOrderAreNothing(t *testing.T) {

@@ -93,10 +93,12 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 	f("earned_on_a_base_with_tax", plain, sale(taxed, viaAna))
 	f("earned_on_a_base_without_tax", shop(func(r *facts.Rules) { r.WithoutTax = true }), sale(taxed, viaAna))
 	f("earned_by_one_of_two_coupons", plain, sale(func(o *wire.Order) {
-		o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "Other", AmountMinor: wire.Some(int64(900))}, {Code: "beto", AmountMinor: wire.Some(int64(500))}, {Code: "ana10", AmountMinor: wire.Some(int64(700))}})
+		o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "Other", AmountMinor: wire.Some(int64(900))},
+			{Code: "beto", AmountMinor: wire.Some(int64(500))}, {Code: "ana10", AmountMinor: wire.Some(int64(700))}})
 	}, viaAna))
 	f("earned_with_a_refund", plain, sale(func(o *wire.Order) {
-		o.Refunds = wire.Some([]wire.Refund{{ID: "r1", AmountMinor: 1000, CreatedAt: "2026-03-11T00:00:00Z", Reason: "damaged", Items: []wire.RefundItem{{ItemID: "a", Quantity: 1}}}})
+		o.Refunds = wire.Some([]wire.Refund{{ID: "r1", AmountMinor: 1000, CreatedAt: "2026-03-11T00:00:00Z", Reason: "damaged",
+			Items: []wire.RefundItem{{ItemID: "a", Quantity: 1}}}})
 	}, viaAna))
 	f("none_amount_out_of_range", plain, sale(func(o *wire.Order) { o.TotalMinor = maxMinor * 11 }, viaAna))
 

@@ -49,7 +49,8 @@ func TestCommissionIsHeld(t *testing.T) {
 	f("… a year after the order", "2027-03-09", nil, delivered("2027-03-01T12:00:00Z"))
 	f("… or long after it, as of what is made to order", "2027-09-09", nil, delivered("2027-09-01T12:00:00Z"))
 	f("by the settings of when the order was made", "2026-03-11", func(r *facts.Rules) {
-		r.Past = []facts.PastSettings{{Settings: facts.Settings{Window: day, HoldDays: 99}, Until: start}, {Settings: facts.Settings{Window: day, HoldDays: 10}, Until: start.Add(2 * time.Hour)}}
+		r.Past = []facts.PastSettings{{Settings: facts.Settings{Window: day, HoldDays: 99}, Until: start},
+			{Settings: facts.Settings{Window: day, HoldDays: 10}, Until: start.Add(2 * time.Hour)}}
 	}, nil)
 	f("nothing is owed for a pending order", "", nil, func(c *facts.Case) { c.Order.Status = commerce.OrderPending })
 	f("nor for a cancelled one", "", nil, func(c *facts.Case) { c.Order.Status = commerce.OrderCancelled })

@@ -106,13 +106,16 @@ func TestReachedAreTheVisitorsOfKeysThatAreNoHubs(t *testing.T) {
 	of := func(kind facts.KeyKind, k facts.KeyReach) facts.KeyReach { k.Kind = kind; return k }
 	f("no key", "")
 	f("two keys", "a b c", facts.KeyReach{Visitors: []string{"a", "b"}}, facts.KeyReach{Visitors: []string{"b", "c", "a"}})
-	f("hubs lead to nobody", "b", of(facts.KeyEmail, facts.KeyReach{Visitors: []string{"a"}, Orders: 201}), facts.KeyReach{Visitors: []string{"b"}},
+	f("hubs lead to nobody", "b", of(facts.KeyEmail, facts.KeyReach{Visitors: []string{"a"}, Orders: 201}),
+		facts.KeyReach{Visitors: []string{"b"}},
 		of(facts.KeyPhone, facts.KeyReach{Visitors: []string{"c"}, DayVisitors: 21}), of(facts.KeyCustomer, facts.KeyReach{Visitors: names(21)}))
 	// By two hashing secrets: each sees a part of the orders and visitors.
-	f("a hub by one of two secrets is one by both", "d", facts.KeyReach{Visitors: []string{"b"}}, facts.KeyReach{Visitors: []string{"a"}, DayVisitors: 21},
+	f("a hub by one of two secrets is one by both", "d", facts.KeyReach{Visitors: []string{"b"}},
+		facts.KeyReach{Visitors: []string{"a"}, DayVisitors: 21},
 		of(facts.KeyPhone, facts.KeyReach{Visitors: []string{"d"}}))
 	held := facts.KeyReach{Holds: facts.KeyPhone, Visitors: []string{"b"}}
-	f("a network with another key is another", "b", of(facts.KeyNetwork, held), of(facts.KeyNetwork, facts.KeyReach{Holds: facts.KeyEmail, Orders: 201}))
+	f("a network with another key is another", "b", of(facts.KeyNetwork, held),
+		of(facts.KeyNetwork, facts.KeyReach{Holds: facts.KeyEmail, Orders: 201}))
 }
 
 func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
@@ -127,7 +130,8 @@ func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
 			if c.Lost {
 				t.Errorf("%s: %s was lost by no order", name, c.Value)
 			}
-			got = append(got, fmt.Sprintf("%s=%s %gh to %gh, %d to %d", c.Kind, c.Value, c.From.Sub(start).Hours(), c.To.Sub(start).Hours(), c.Least, c.Most))
+			got = append(got, fmt.Sprintf("%s=%s %gh to %gh, %d to %d", c.Kind, c.Value, c.From.Sub(start).Hours(),
+				c.To.Sub(start).Hours(), c.Least, c.Most))
 		}
 		expect(t, name, strings.Join(got, "\n"), want)
 	}
@@ -143,7 +147,8 @@ func TestHubCandidatesAreAskedForOnceAKey(t *testing.T) {
 func TestHubCandidatesAreKeysThatOrdersGotOrLost(t *testing.T) {
 	x := testIndex(nil)
 	key := func(value string, minute int) facts.OrderKey {
-		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o", CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
+		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o",
+			CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
 	}
 	f := func(name, want string, was, now []facts.OrderKey) {
 		t.Helper()
@@ -221,10 +226,12 @@ func TestClaimsThatALimitHidesAreTold(t *testing.T) {
 		return c
 	}(), facts.PayoutNone, facts.ReasonNoWinner)
 	f("a cart of many visitors, which no stranger knows", shop(nil), hidden(sale(nil, touch)), facts.PayoutNone, facts.ReasonNoWinner)
-	f("the store looks at no claims", shop(func(r *facts.Rules) { r.Unproven = commerce.UnprovenIgnore }), hidden(claimed(sale(nil, touch))), facts.PayoutNone, facts.ReasonNoWinner)
+	f("the store looks at no claims", shop(func(r *facts.Rules) { r.Unproven = commerce.UnprovenIgnore }), hidden(claimed(sale(nil, touch))),
+		facts.PayoutNone, facts.ReasonNoWinner)
 	f("a coupon", shop(nil), hidden(claimed(sale(code("ANA10"), touch))), facts.PayoutEarned, "")
 	f("cancelled", shop(nil), hidden(claimed(sale(status(commerce.OrderCancelled), touch))), facts.PayoutNone, facts.ReasonNoWinner)
-	f("a marketplace's", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Source = wire.Some(commerce.SourceMarketplace) }, touch))), facts.PayoutNone, facts.ReasonNoWinner)
+	f("a marketplace's", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Source = wire.Some(commerce.SourceMarketplace) }, touch))),
+		facts.PayoutNone, facts.ReasonNoWinner)
 	f("a test", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Test = wire.Some(true) }, touch))), facts.PayoutNone, facts.ReasonTest)
 	c := hidden(claimed(sale(nil, touch)))
 	seal := shop(nil).Seal(c, start)

@@ -196,7 +196,8 @@ func earlierClosed(a, b *facts.Coupon) bool {
 // costsFor returns the winner's costs that are in force on an order's day: those of
 // the campaign if there are any, else the influencer's. They are ordered by id. Of two
 // that differ only in amount the later one alone is returned (see replaces).
-func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidence, day string, createdAt time.Time) (level facts.CostLevel, costs []*facts.Cost) {
+func (x *Index) costsFor(influencerID, campaignID string, evidence facts.Evidence, day string,
+	createdAt time.Time) (level facts.CostLevel, costs []*facts.Cost) {
 	var ofCampaign, ofInfluencer []*facts.Cost
 	for _, c := range x.costs[influencerID] {
 		switch {

@@ -33,13 +33,20 @@ func TestTouchesAreTheirInfluencers(t *testing.T) {
 	f("of its name and campaign", "ana ver Ana", "/?utm_campaign=ana&utm_content=VERAO", nil)
 	f("of no campaign that nobody knows", "ana  Ana", "/?utm_campaign=ana&utm_content=outono", nil)
 	f("of no other influencer's campaign", "beto  Beto", "/?utm_campaign=beto&utm_content=verao", nil)
-	f("of no archived campaign", "ana  Ana", "/?utm_campaign=ana&utm_content=verao", func(r *facts.Rules) { r.Campaigns[1].ArchivedAt = start })
+	f("of no archived campaign", "ana  Ana", "/?utm_campaign=ana&utm_content=verao", func(r *facts.Rules) {
+		r.Campaigns[1].ArchivedAt = start
+	})
 	f("nobody's", "  Organic Social", "/?utm_source=ig&utm_campaign=carla", nil)
-	f("an archived link's, from another site", "  Organic Social", click+" < https://l.instagram.com/", func(r *facts.Rules) { r.Links[0].ArchivedAt = start })
-	f("an archived link's, with the UTM values of its redirect", "  Referral", click+"&utm_source=influencer&utm_medium=link", func(r *facts.Rules) { r.Links[0].ArchivedAt = start })
+	f("an archived link's, from another site", "  Organic Social", click+" < https://l.instagram.com/", func(r *facts.Rules) {
+		r.Links[0].ArchivedAt = start
+	})
+	f("an archived link's, with the UTM values of its redirect", "  Referral", click+"&utm_source=influencer&utm_medium=link",
+		func(r *facts.Rules) { r.Links[0].ArchivedAt = start })
 	f("nobody's with a content alone", "  Other", "/?utm_content=banner", nil)
 	f("nobody's without a campaign", "  Direct", "/", nil)
-	f("an empty name is nobody's", "  Organic Social", "/?utm_source=ig&utm_campaign=%E2%80%8B", func(r *facts.Rules) { r.Influencers[0].Folded = "ana" })
+	f("an empty name is nobody's", "  Organic Social", "/?utm_source=ig&utm_campaign=%E2%80%8B", func(r *facts.Rules) {
+		r.Influencers[0].Folded = "ana"
+	})
 }
 
 // Of several influencers of a name, the only one that existed at the touch.
@@ -69,14 +76,16 @@ func TestANameOfSeveralIsTheOnlyOneThatExisted(t *testing.T) {
 	later, latest := after.Add(day), after.Add(2*day)
 	f("archived, then registered again", "first", facts.Influencer{CreatedAt: after, ArchivedAt: later}, facts.Influencer{CreatedAt: latest})
 	f("… at the same instant", "first", facts.Influencer{CreatedAt: after, ArchivedAt: later}, facts.Influencer{CreatedAt: later})
-	f("… and archived again", "first", facts.Influencer{CreatedAt: after, ArchivedAt: later}, facts.Influencer{CreatedAt: later, ArchivedAt: latest})
+	f("… and archived again", "first", facts.Influencer{CreatedAt: after, ArchivedAt: later},
+		facts.Influencer{CreatedAt: later, ArchivedAt: latest})
 	f("two that were there together later", "", facts.Influencer{CreatedAt: after, ArchivedAt: latest}, facts.Influencer{CreatedAt: later})
 }
 
 // docs/attribution.md, "Touches", "Whose it is".
 func TestACampaignNameOfSeveralIsTheNewestWithACost(t *testing.T) {
 	campaign := func(id string, created int, archived time.Time) facts.Campaign {
-		return facts.Campaign{ID: id, InfluencerID: "ana", Folded: "verao", CreatedAt: start.Add(time.Duration(created) * time.Hour), ArchivedAt: archived}
+		return facts.Campaign{ID: id, InfluencerID: "ana", Folded: "verao", CreatedAt: start.Add(time.Duration(created) * time.Hour),
+			ArchivedAt: archived}
 	}
 	cost := func(campaign string) facts.Cost {
 		return facts.Cost{ID: "of " + campaign, InfluencerID: "ana", CampaignID: campaign, FixedFeeMinor: 1}
@@ -98,7 +107,8 @@ func TestACampaignNameOfSeveralIsTheNewestWithACost(t *testing.T) {
 	f("the newest open", "a", nil, campaign("a", -2, never), campaign("b", -1, start))
 	f("none open", "", nil, campaign("a", -1, start))
 	f("the one with a cost", "a", []facts.Cost{cost("a")}, campaign("a", -2, never), campaign("b", -1, never))
-	f("the newest with a cost", "b", []facts.Cost{cost("a"), cost("b")}, campaign("a", -3, never), campaign("b", -2, never), campaign("c", -1, never))
+	f("the newest with a cost", "b", []facts.Cost{cost("a"), cost("b")}, campaign("a", -3, never), campaign("b", -2, never),
+		campaign("c", -1, never))
 	ended, ofCoupons, gone := cost("b"), cost("b"), cost("b")
 	ended.To, ofCoupons.CouponOnly, gone.DeletedAt = "2026-02-28", true, start
 	for name, c := range map[string]facts.Cost{"ended": ended, "of coupons alone": ofCoupons, "deleted": gone} {
@@ -185,7 +195,8 @@ func TestCostsInForce(t *testing.T) {
 	inv, ver := func(c *facts.Cost) { c.CampaignID = "inv" }, func(c *facts.Cost) { c.CampaignID = "ver" }
 	f("the campaign's before the influencer's", "campaign b", cost("a", nil), cost("b", inv))
 	f("another campaign's", "influencer a", cost("a", nil), cost("b", ver))
-	f("the influencer's where the campaign's does not apply", "influencer a", cost("a", nil), cost("b", func(c *facts.Cost) { inv(c); c.To = "2026-02-28" }))
+	f("the influencer's where the campaign's does not apply", "influencer a", cost("a", nil),
+		cost("b", func(c *facts.Cost) { inv(c); c.To = "2026-02-28" }))
 }
 
 // docs/attribution.md, "Payout", 4: of two costs that differ only in amount the later
@@ -224,7 +235,8 @@ func TestACostReplacesAnEarlierOneOfItsKind(t *testing.T) {
 	f("… with an end", "b", cost("a", 1, 5, deleted(2)), cost("b", 3, 7, func(c *facts.Cost) { c.To = "2026-12-31" }))
 	f("… for coupons", "ab", cost("a", 1, 5, deleted(2)), cost("b", 3, 7, func(c *facts.Cost) { c.CouponOnly = true }))
 	f("… from another day on", "ab", cost("a", 1, 5, deleted(2)), cost("b", 3, 7, func(c *facts.Cost) { c.From = "2026-01-02" }))
-	f("made before the other was deleted, with an end", "ab", cost("a", 1, 5, deleted(4)), cost("b", 3, 7, func(c *facts.Cost) { c.To = "2026-12-31" }))
+	f("made before the other was deleted, with an end", "ab", cost("a", 1, 5, deleted(4)),
+		cost("b", 3, 7, func(c *facts.Cost) { c.To = "2026-12-31" }))
 	f("a share beside a fee", "ab", cost("a", 1, 5, nil), cost("b", 2, 0, share))
 	f("two shares", "b", cost("a", 1, 0, share), cost("b", 2, 0, share))
 	f("another first day", "ab", cost("a", 1, 5, nil), cost("b", 2, 7, func(c *facts.Cost) { c.From = "2026-02-01" }))
@@ -236,7 +248,8 @@ func TestACostReplacesAnEarlierOneOfItsKind(t *testing.T) {
 
 func TestACostOfCouponsNeedsACoupon(t *testing.T) {
 	x := testIndex(func(r *facts.Rules) {
-		r.Costs = []facts.Cost{{ID: "a", InfluencerID: "ana", FixedFeeMinor: 1, CouponOnly: true}, {ID: "b", InfluencerID: "ana", FixedFeeMinor: 1}}
+		r.Costs = []facts.Cost{{ID: "a", InfluencerID: "ana", FixedFeeMinor: 1, CouponOnly: true},
+			{ID: "b", InfluencerID: "ana", FixedFeeMinor: 1}}
 	})
 	if _, list := x.costsFor("ana", "", facts.EvidenceCoupon, "2026-03-01", start); len(list) != 2 {
 		t.Errorf("%d costs with a coupon, want 2", len(list))

@@ -38,7 +38,8 @@ func TestNullJourneys(t *testing.T) {
 	f("touches of the window alone", on(4)+" Organic Social > Direct; ", false, at(0, google), at(2*day, ana), at(4*day, "/"))
 	f("direct touches are left out where they do not count", on(4)+" Organic Social; ", true, at(0, google), at(2*day, ana), at(4*day, "/"))
 	f("unless there are no others", on(4)+" Direct > Direct; ", true, at(3*day, "/"), at(4*day, "/"))
-	f("a click of a link is no visit", on(1)+" Organic Search; ", true, at(0, "click abc.0195b2c0-0000-7000-8000-000000000000"), at(day, google))
+	f("a click of a link is no visit", on(1)+" Organic Search; ", true,
+		at(0, "click abc.0195b2c0-0000-7000-8000-000000000000"), at(day, google))
 	frame, bot := at(day, ana), at(day, ana)
 	frame.Frame, bot.Bot = true, "known"
 	f("frames and bots make no touch", on(0)+" Organic Search; ", true, at(0, google), frame, bot)
@@ -55,7 +56,8 @@ func TestTimelyFactsChangeNoFinalDay(t *testing.T) {
 				rounds := x.NullRounds(now)
 				days, marks := x.NullsReadingEvent(now.Add(-8*24*time.Hour-time.Second), now)
 				if !marks || days.From <= rounds.Last[facts.NullsFinal] {
-					t.Fatalf("%s, window %d: facts of %v on change days from %s, and those to %s are final", zone, window, now.AddDate(0, 0, -8), days.From, rounds.Last[facts.NullsFinal])
+					t.Fatalf("%s, window %d: facts of %v on change days from %s, and those to %s are final", zone, window, now.AddDate(0, 0, -8),
+						days.From, rounds.Last[facts.NullsFinal])
 				}
 				if _, marks := x.NullsReadingEvent(now.AddDate(0, 0, -7), now); marks {
 					t.Fatal("a fact of seven days ago marks days")

@@ -8,7 +8,8 @@ import (
 
 func TestAPagesOriginIsOneOfTheCompanys(t *testing.T) {
 	t.Parallel()
-	x := NewIndex(&facts.Rules{Origins: []string{"https://Loja.example.com/", "http://localhost:8080"}, Hosts: []string{"checkout.example.com"}})
+	x := NewIndex(&facts.Rules{Origins: []string{"https://Loja.example.com/", "http://localhost:8080"},
+		Hosts: []string{"checkout.example.com"}})
 	f := func(want, page string) {
 		t.Helper()
 		if got := x.OriginOf(page); got != want {

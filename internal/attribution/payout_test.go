@@ -64,7 +64,8 @@ func TestACommissionOutOfRangeEarnsNothing(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, o.Explanation.Payout.Reason, want)
 		}
 		none := want != ""
-		if (len(o.Lines) == 0) != none || none && (o.Payout.CommissionMinor != 0 || o.Payout.FixedBRLMinor != 0 || len(o.Explanation.Payout.Costs) != 0) {
+		if (len(o.Lines) == 0) != none ||
+			none && (o.Payout.CommissionMinor != 0 || o.Payout.FixedBRLMinor != 0 || len(o.Explanation.Payout.Costs) != 0) {
 			t.Errorf("%s: %+v, %+v", name, o.Payout, o.Lines)
 		}
 		if o.Payout.InfluencerID != "ana" {

@@ -24,26 +24,38 @@ const (
 // searchOnly says which parts of a search engine's domain are its search.
 var sites = map[string]site{
 	"bing.com": {"bing", mediumOrganic}, "duckduckgo.com": {"duckduckgo", mediumOrganic}, "ecosia.org": {"ecosia", mediumOrganic},
-	"baidu.com": {"baidu", mediumOrganic}, "ask.com": {"ask", mediumOrganic}, "qwant.com": {"qwant", mediumOrganic}, "brave.com": {"brave", mediumOrganic},
+	"baidu.com": {"baidu", mediumOrganic}, "ask.com": {"ask", mediumOrganic}, "qwant.com": {"qwant", mediumOrganic},
+	"brave.com":     {"brave", mediumOrganic},
 	"startpage.com": {"startpage", mediumOrganic}, "naver.com": {"naver", mediumOrganic}, "seznam.cz": {"seznam", mediumOrganic},
-	"sogou.com": {"sogou", mediumOrganic}, "so.com": {"so.com", mediumOrganic}, "aol.com": {"aol", mediumOrganic}, "mojeek.com": {"mojeek", mediumOrganic},
-	"kagi.com": {"kagi", mediumOrganic}, "swisscows.com": {"swisscows", mediumOrganic}, "daum.net": {"daum", mediumOrganic}, "coccoc.com": {"coccoc", mediumOrganic},
+	"sogou.com": {"sogou", mediumOrganic}, "so.com": {"so.com", mediumOrganic}, "aol.com": {"aol", mediumOrganic},
+	"mojeek.com": {"mojeek", mediumOrganic},
+	"kagi.com":   {"kagi", mediumOrganic}, "swisscows.com": {"swisscows", mediumOrganic}, "daum.net": {"daum", mediumOrganic},
+	"coccoc.com": {"coccoc", mediumOrganic},
 
-	"facebook.com": {"facebook", mediumSocial}, "fb.com": {"facebook", mediumSocial}, "fb.me": {"facebook", mediumSocial}, "messenger.com": {"facebook", mediumSocial}, "m.me": {"facebook", mediumSocial},
+	"facebook.com": {"facebook", mediumSocial}, "fb.com": {"facebook", mediumSocial}, "fb.me": {"facebook", mediumSocial},
+	"messenger.com": {"facebook", mediumSocial}, "m.me": {"facebook", mediumSocial},
 	"instagram.com": {"instagram", mediumSocial}, "ig.me": {"instagram", mediumSocial}, "instagr.am": {"instagram", mediumSocial},
-	"tiktok.com": {"tiktok", mediumSocial}, "twitter.com": {"twitter", mediumSocial}, "x.com": {"x", mediumSocial}, "t.co": {"t", mediumSocial},
+	"tiktok.com": {"tiktok", mediumSocial}, "twitter.com": {"twitter", mediumSocial}, "x.com": {"x", mediumSocial},
+	"t.co":         {"t", mediumSocial},
 	"linkedin.com": {"linkedin", mediumSocial}, "lnkd.in": {"lnkd", mediumSocial}, "pin.it": {"pinterest", mediumSocial},
-	"youtube.com": {"youtube", mediumSocial}, "youtu.be": {"youtu", mediumSocial}, "whatsapp.com": {"whatsapp", mediumSocial}, "wa.me": {"wa", mediumSocial},
+	"youtube.com": {"youtube", mediumSocial}, "youtu.be": {"youtu", mediumSocial}, "whatsapp.com": {"whatsapp", mediumSocial},
+	"wa.me":        {"wa", mediumSocial},
 	"telegram.org": {"telegram", mediumSocial}, "telegram.me": {"telegram", mediumSocial}, "t.me": {"telegram", mediumSocial},
-	"reddit.com": {"reddit", mediumSocial}, "redd.it": {"reddit", mediumSocial}, "kwai.com": {"kwai", mediumSocial}, "kwai-video.com": {"kwai", mediumSocial},
-	"threads.net": {"threads", mediumSocial}, "threads.com": {"threads", mediumSocial}, "snapchat.com": {"snapchat", mediumSocial},
-	"bsky.app": {"bluesky", mediumSocial}, "discord.com": {"discord", mediumSocial}, "twitch.tv": {"twitch", mediumSocial}, "tumblr.com": {"tumblr", mediumSocial},
-	"quora.com": {"quora", mediumSocial}, "vk.com": {"vk", mediumSocial}, "weibo.com": {"weibo", mediumSocial}, "vimeo.com": {"vimeo", mediumSocial}, "linktr.ee": {"linktree", mediumSocial},
-	"ask.fm": {"ask.fm", mediumSocial}, "xing.com": {"xing", mediumSocial}, "line.me": {"line", mediumSocial}, "plurk.com": {"plurk", mediumSocial}, "ok.ru": {"ok.ru", mediumSocial},
-	"flickr.com": {"flickr", mediumSocial}, "livejournal.com": {"livejournal", mediumSocial}, "myspace.com": {"myspace", mediumSocial}, "mastodon.social": {"mastodon", mediumSocial},
+	"reddit.com": {"reddit", mediumSocial}, "redd.it": {"reddit", mediumSocial}, "kwai.com": {"kwai", mediumSocial},
+	"kwai-video.com": {"kwai", mediumSocial},
+	"threads.net":    {"threads", mediumSocial}, "threads.com": {"threads", mediumSocial}, "snapchat.com": {"snapchat", mediumSocial},
+	"bsky.app": {"bluesky", mediumSocial}, "discord.com": {"discord", mediumSocial}, "twitch.tv": {"twitch", mediumSocial},
+	"tumblr.com": {"tumblr", mediumSocial},
+	"quora.com":  {"quora", mediumSocial}, "vk.com": {"vk", mediumSocial}, "weibo.com": {"weibo", mediumSocial},
+	"vimeo.com": {"vimeo", mediumSocial}, "linktr.ee": {"linktree", mediumSocial},
+	"ask.fm": {"ask.fm", mediumSocial}, "xing.com": {"xing", mediumSocial}, "line.me": {"line", mediumSocial},
+	"plurk.com": {"plurk", mediumSocial}, "ok.ru": {"ok.ru", mediumSocial},
+	"flickr.com": {"flickr", mediumSocial}, "livejournal.com": {"livejournal", mediumSocial}, "myspace.com": {"myspace", mediumSocial},
+	"mastodon.social": {"mastodon", mediumSocial},
 
 	"gmail.com": {"gmail.com", mediumEmail}, "outlook.com": {"outlook.com", mediumEmail}, "hotmail.com": {"hotmail.com", mediumEmail},
-	"mail.ru": {"mail.ru", mediumEmail}, "proton.me": {"proton.me", mediumEmail}, "protonmail.com": {"protonmail.com", mediumEmail}, "web.de": {"web.de", mediumEmail},
+	"mail.ru": {"mail.ru", mediumEmail}, "proton.me": {"proton.me", mediumEmail}, "protonmail.com": {"protonmail.com", mediumEmail},
+	"web.de": {"web.de", mediumEmail},
 }
 
 // manyCountries are the companies that have their name under the public suffixes of
@@ -57,20 +69,28 @@ var manyCountries = map[string]site{
 // their links' referrer says.
 var apps = map[string]site{
 	"com.google.android.gm": {"com.google.android.gm", mediumEmail}, "com.google.android.gm.lite": {"com.google.android.gm.lite", mediumEmail},
-	"com.microsoft.office.outlook": {"com.microsoft.office.outlook", mediumEmail}, "com.yahoo.mobile.client.android.mail": {"com.yahoo.mobile.client.android.mail", mediumEmail},
+	"com.microsoft.office.outlook":            {"com.microsoft.office.outlook", mediumEmail},
+	"com.yahoo.mobile.client.android.mail":    {"com.yahoo.mobile.client.android.mail", mediumEmail},
 	"com.google.android.googlequicksearchbox": {"google", mediumOrganic}, "com.google.android.apps.searchlite": {"google", mediumOrganic},
-	"com.instagram.android": {"instagram", mediumSocial}, "com.instagram.lite": {"instagram", mediumSocial}, "com.instagram.barcelona": {"threads", mediumSocial},
-	"com.facebook.katana": {"facebook", mediumSocial}, "com.facebook.lite": {"facebook", mediumSocial}, "com.facebook.orca": {"facebook", mediumSocial},
-	"com.whatsapp": {"whatsapp", mediumSocial}, "com.whatsapp.w4b": {"whatsapp", mediumSocial}, "com.twitter.android": {"twitter", mediumSocial},
-	"com.zhiliaoapp.musically": {"tiktok", mediumSocial}, "com.ss.android.ugc.trill": {"tiktok", mediumSocial}, "com.linkedin.android": {"linkedin", mediumSocial},
-	"com.pinterest": {"pinterest", mediumSocial}, "com.reddit.frontpage": {"reddit", mediumSocial}, "com.google.android.youtube": {"youtube", mediumSocial},
-	"org.telegram.messenger": {"telegram", mediumSocial}, "com.kwai.video": {"kwai", mediumSocial}, "com.snapchat.android": {"snapchat", mediumSocial},
+	"com.instagram.android": {"instagram", mediumSocial}, "com.instagram.lite": {"instagram", mediumSocial},
+	"com.instagram.barcelona": {"threads", mediumSocial},
+	"com.facebook.katana":     {"facebook", mediumSocial}, "com.facebook.lite": {"facebook", mediumSocial},
+	"com.facebook.orca": {"facebook", mediumSocial},
+	"com.whatsapp":      {"whatsapp", mediumSocial}, "com.whatsapp.w4b": {"whatsapp", mediumSocial},
+	"com.twitter.android":      {"twitter", mediumSocial},
+	"com.zhiliaoapp.musically": {"tiktok", mediumSocial}, "com.ss.android.ugc.trill": {"tiktok", mediumSocial},
+	"com.linkedin.android": {"linkedin", mediumSocial},
+	"com.pinterest":        {"pinterest", mediumSocial}, "com.reddit.frontpage": {"reddit", mediumSocial},
+	"com.google.android.youtube": {"youtube", mediumSocial},
+	"org.telegram.messenger":     {"telegram", mediumSocial}, "com.kwai.video": {"kwai", mediumSocial},
+	"com.snapchat.android": {"snapchat", mediumSocial},
 }
 
 // knownNames has what a utm_source without a dot is known as: the sources of the tables
 // above, and what people write for them.
 var knownNames = func() map[string]site {
-	all := map[string]site{"fb": {"facebook", mediumSocial}, "ig": {"instagram", mediumSocial}, "insta": {"instagram", mediumSocial}, "wpp": {"whatsapp", mediumSocial}}
+	all := map[string]site{"fb": {"facebook", mediumSocial}, "ig": {"instagram", mediumSocial}, "insta": {"instagram", mediumSocial},
+		"wpp": {"whatsapp", mediumSocial}}
 	for _, table := range []map[string]site{sites, manyCountries} {
 		for _, s := range table {
 			if s.medium != mediumEmail && !strings.Contains(s.source, ".") {
@@ -109,7 +129,8 @@ func referrerSource(host string) (source, medium string) {
 		return host, mediumReferral
 	case known.medium == mediumEmail:
 		return host, mediumEmail
-	case known.medium == mediumOrganic && len(labels) > 0 && !slices.ContainsFunc(labels, func(label string) bool { return slices.Contains(searchOnly, label) }):
+	case known.medium == mediumOrganic && len(labels) > 0 &&
+		!slices.ContainsFunc(labels, func(label string) bool { return slices.Contains(searchOnly, label) }):
 		return host, mediumReferral
 	}
 	return known.source, known.medium

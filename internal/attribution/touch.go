@@ -229,7 +229,8 @@ func adArrival(clickIDs map[string]string) arrival {
 	for _, name := range core.ClickIDs() {
 		if value := clickIDs[name]; value != "" && name != core.TrbClick {
 			ad := adClicks[name]
-			return arrival{key: campaignKey{id: "ad:" + name + "=" + value}, Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
+			return arrival{key: campaignKey{id: "ad:" + name + "=" + value},
+				Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
 		}
 	}
 	return arrival{}

@@ -20,7 +20,8 @@ func at(minute int, text string) facts.Event {
 	unsigned := strings.TrimPrefix(page, "signed ")
 	if click, ok := strings.CutPrefix(unsigned, "click "); ok {
 		code, id, _ := strings.Cut(click, ".")
-		e.Event.Event, e.Click = core.LinkClick, &wire.Click{ID: id, Code: code, Verified: unsigned != page, Destination: "https://loja.example.com/?utm_source=influencer"}
+		e.Event.Event, e.Click = core.LinkClick,
+			&wire.Click{ID: id, Code: code, Verified: unsigned != page, Destination: "https://loja.example.com/?utm_source=influencer"}
 		return e
 	}
 	e.Event.Event = core.PageView
@@ -53,14 +54,17 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("a new campaign begins a session, also one that was there before", "0 utm Organic Social; 5 utm Organic Social; 6 utm Organic Social",
 		at(0, ana), at(5, beto), at(6, ana), at(7, ana))
 	f("a campaign within a direct session begins another", "0 direct Direct; 5 utm Organic Social", at(0, "/"), at(5, ana))
-	f("order of arrival does not matter", "0 utm Organic Social; 5 utm Organic Social; 6 utm Organic Social", at(6, ana), at(5, beto), at(0, ana))
+	f("order of arrival does not matter", "0 utm Organic Social; 5 utm Organic Social; 6 utm Organic Social", at(6, ana),
+		at(5, beto), at(0, ana))
 	f("search", "0 referrer Organic Search", at(0, "/ < https://www.google.com.br/"), at(1, "/p < https://loja.example.com/"))
 	f("another site", "0 referrer Referral", at(0, "/ < https://blog.example.org/x"))
 	f("in-app browsers are people", "0 referrer Organic Social", at(0, "/ < https://l.instagram.com/"))
 	f("payment hosts are no arrival", "0 utm Organic Social", at(0, ana), at(5, "/thanks < https://www.mercadopago.com.br/checkout"))
 	f("sign-in hosts are no arrival", "0 direct Direct", at(0, "/ < https://accounts.google.com/o/oauth2"))
-	f("the store's own hosts are no arrival", "0 direct Direct", at(0, "/ < https://www.loja.example.com/"), at(1, "/ < https://checkout.loja.example.com/"))
-	f("a single-page shop keeps its first referrer", "0 utm Organic Social", at(0, ana+" < https://l.instagram.com/"), at(2, "/p < https://l.instagram.com/"))
+	f("the store's own hosts are no arrival", "0 direct Direct", at(0, "/ < https://www.loja.example.com/"),
+		at(1, "/ < https://checkout.loja.example.com/"))
+	f("a single-page shop keeps its first referrer", "0 utm Organic Social", at(0, ana+" < https://l.instagram.com/"),
+		at(2, "/p < https://l.instagram.com/"))
 	f("ad click ids", "0 click_id Paid Search", at(0, "/?gclid=1"), at(1, "/p"))
 	f("ad click ids", "0 click_id Paid Social", at(0, "/?rdt_cid=1"), at(1, "/p"))
 	f("X", "0 referrer Organic Social", at(0, "/ < https://x.com/ana"))
@@ -85,16 +89,19 @@ func TestTouchesOfSessions(t *testing.T) {
 	f("so are they where they are signed", "0 trb_click Other", at(0, "signed click "+code), at(1, signed))
 	f("and a landing of before and of after", "0 trb_click Other", at(0, "click "+code), at(1, signed), at(2, "/?trb_click="+code))
 	f("a forwarded signed URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "signed click "+code), at(40, signed))
-	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code), at(40, "/?trb_click="+code+"&utm_source=influencer"))
+	f("a forwarded URL is its own", "0 trb_click Other; 40 trb_click Other", at(0, "click "+code),
+		at(40, "/?trb_click="+code+"&utm_source=influencer"))
 }
 
 // docs/attribution.md, "Touches": a bare "%" in a value is a sign like others.
 func TestABarePercentSignStaysInItsValue(t *testing.T) {
-	touches := testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?utm_campaign=Ana&utm_content=50%+OFF#100%")}))
+	touches := testIndex(nil).appendTouches(nil, &facts.Settings{},
+		allOf([]facts.Event{at(0, "/50%/?utm_campaign=Ana&utm_content=50%+OFF#100%")}))
 	if len(touches) != 1 || touches[0].Campaign != "Ana" || touches[0].Content != "50% OFF" {
 		t.Errorf("touches %+v", touches)
 	}
-	touches = testIndex(nil).appendTouches(nil, &facts.Settings{}, allOf([]facts.Event{at(0, "/50%/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000#100%")}))
+	touches = testIndex(nil).appendTouches(nil, &facts.Settings{},
+		allOf([]facts.Event{at(0, "/50%/?trb_click=abc.0195b2c0-0000-7000-8000-000000000000#100%")}))
 	if len(touches) != 1 || touches[0].Code != "abc" {
 		t.Errorf("touches %+v", touches)
 	}

@@ -14,7 +14,8 @@ import (
 // Reader reads cases. internal/postgres/cases.Tx is one, and describes the methods.
 type Reader interface {
 	Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error)
-	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error)
+	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int,
+		read facts.Read, err error)
 	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
 }
 
@@ -27,7 +28,8 @@ const visitorsPerStep = 200
 // may be read. attribution.ClaimedEvents are enough for one order. f may change the case but
 // for its visitors' events, which cases share, and must not keep it. An unknown order is left
 // out. It returns the ids of the orders that are left, and what was read.
-func Each(ctx context.Context, r Reader, companyID string, limits facts.Limits, orderIDs []string, claimed int, f func(c *facts.Case) bool) (left []string, read facts.Read, err error) {
+func Each(ctx context.Context, r Reader, companyID string, limits facts.Limits, orderIDs []string, claimed int,
+	f func(c *facts.Case) bool) (left []string, read facts.Read, err error) {
 	list, err := r.Cases(ctx, companyID, limits, orderIDs)
 	if err != nil {
 		return nil, read, err

@@ -47,9 +47,11 @@ const (
 func NewMetrics(service string, registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		expiry: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "tributary_" + service + "_certificate_expiry_timestamp_seconds", Help: "When the certificate that is served ends, Unix time; 0 without TLS of its own."}),
+			Name: "tributary_" + service + "_certificate_expiry_timestamp_seconds",
+			Help: "When the certificate that is served ends, Unix time; 0 without TLS of its own."}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tributary_" + service + "_certificate_reloads_total", Help: "New certificates found in the files, taken or refused."}, []string{"outcome"}),
+			Name: "tributary_" + service + "_certificate_reloads_total", Help: "New certificates found in the files, taken or refused."},
+			[]string{"outcome"}),
 	}
 	for _, outcome := range []string{taken, refused} {
 		m.reloads.WithLabelValues(outcome)

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // files are where a test's pair lies.
@@ -80,15 +80,6 @@ func served(t *testing.T, p *Pair, client *tls.Config) (name string, state tls.C
 	return state.PeerCertificates[0].Subject.CommonName, state, nil
 }
 
-func value(t *testing.T, metric prometheus.Metric) float64 {
-	t.Helper()
-	var out dto.Metric
-	if err := metric.Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.GetCounter().GetValue() + out.GetGauge().GetValue()
-}
-
 func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
@@ -115,7 +106,8 @@ func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 		if name, _, err := served(t, p, &tls.Config{}); err != nil || name != wantName {
 			t.Errorf("%s: %s, %v; want %s", what, name, err, wantName)
 		}
-		if got, no := value(t, m.reloads.WithLabelValues(taken)), value(t, m.reloads.WithLabelValues(refused)); got != wantTaken || no != wantRefused {
+		if got, no := testutil.ToFloat64(m.reloads.WithLabelValues(taken)), testutil.ToFloat64(m.reloads.WithLabelValues(refused)); got != wantTaken ||
+			no != wantRefused {
 			t.Errorf("%s: %g taken and %g refused, want %g and %g", what, got, no, wantTaken, wantRefused)
 		}
 		if text := out.String(); said == "" && text != "" || !strings.Contains(text, said) || strings.Count(text, "\n") > 1 {
@@ -130,7 +122,7 @@ func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 	g("the same once more", "one.example", 0, 1, "")
 	f.write(f.key, key2)
 	g("both", "two.example", 1, 1, "two.example")
-	if got := value(t, m.expiry); got != float64(year.AddDate(1, 0, 0).Unix()) {
+	if got := testutil.ToFloat64(m.expiry); got != float64(year.AddDate(1, 0, 0).Unix()) {
 		t.Errorf("the certificate ends at %g", got)
 	}
 
@@ -181,7 +173,8 @@ func TestOldVersionsOfTLSAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for version, ok := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, ok := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true,
+		tls.VersionTLS13: true} {
 		_, state, err := served(t, p, &tls.Config{MinVersion: version, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}})
 		if (err == nil) != ok || ok && state.NegotiatedProtocol != "http/1.1" {
 			t.Errorf("%s: %v, %s", tls.VersionName(version), err, state.NegotiatedProtocol)

@@ -31,7 +31,8 @@ func TestTextsThatAreNoCursorAreRefused(t *testing.T) {
 		}
 	}
 	good := InfluencerCursor{CreatedAt: time.Unix(1, 0), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}.String()
-	far := InfluencerCursor{CreatedAt: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}.String()
+	far := InfluencerCursor{CreatedAt: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC),
+		InfluencerID: "01890a5d-ac96-774b-bcce-b302099a8057"}.String()
 	for _, text := range []string{"x", "%%%", "MTIz", good[:10], good + "=", far} {
 		if c, err := ParseInfluencerCursor(text); !errors.Is(err, ErrBadCursor) || c != (InfluencerCursor{}) {
 			t.Errorf("%.40q: %+v, %v", text, c, err)

@@ -11,12 +11,15 @@ func TestHostsThroughWhichAShopperPasses(t *testing.T) {
 		}
 	}
 	for _, host := range []string{
-		"accounts.google.com", "www.paypal.com", "asaas.com", "www.asaas.com", "moip.com.br", "secure.payu.com", "app.vindi.com.br", "nupay.com.br", "checkout.pagaleve.com.br",
-		"pay.hotmart.com", "loja.vtexcommercestable.com.br", "checkout.shopify.com", "www.nuvemshop.com.br", "checkout.tray.com.br", "3ds.itau.com.br", "banco.bradesco", "acs.arcot.com",
+		"accounts.google.com", "www.paypal.com", "asaas.com", "www.asaas.com", "moip.com.br", "secure.payu.com", "app.vindi.com.br",
+		"nupay.com.br", "checkout.pagaleve.com.br",
+		"pay.hotmart.com", "loja.vtexcommercestable.com.br", "checkout.shopify.com", "www.nuvemshop.com.br", "checkout.tray.com.br",
+		"3ds.itau.com.br", "banco.bradesco", "acs.arcot.com",
 	} {
 		f(host, true)
 	}
-	for _, host := range []string{"", "google.com", "notpaypal.com", "paypal.com.example.org", "com.br", "instagram.com", "bradesco", "stripe.com"} {
+	for _, host := range []string{"", "google.com", "notpaypal.com", "paypal.com.example.org", "com.br", "instagram.com",
+		"bradesco", "stripe.com"} {
 		f(host, false)
 	}
 	f("pay.example.com", true, "example.com")

@@ -30,8 +30,10 @@ func TestProductsTellEveryRuleTheyBreak(t *testing.T) {
 	f("", status(MaxStatus))
 	f("status out_of_range", status(-1))
 	f("status out_of_range", status(MaxStatus+1))
-	f("", variants(wire.Variant{VariantID: "1", Title: "M", SKU: "s", Price: "12.345", Currency: "BRL"}, wire.Variant{VariantID: "2", Price: "1000000000000"}))
-	f("variants[1].variantId empty; variants[1].currency invalid_value; variants[1].price out_of_range | variants[1].title too_long; variants[1].sku too_long",
+	f("", variants(wire.Variant{VariantID: "1", Title: "M", SKU: "s", Price: "12.345", Currency: "BRL"},
+		wire.Variant{VariantID: "2", Price: "1000000000000"}))
+	f("variants[1].variantId empty; variants[1].currency invalid_value; variants[1].price out_of_range | variants[1].title too_long; "+
+		"variants[1].sku too_long",
 		variants(wire.Variant{VariantID: "1"}, wire.Variant{Title: long, SKU: long, Currency: "brl", Price: "-1"}))
 	f("variants[0].price out_of_range", variants(wire.Variant{VariantID: "1", Price: "1000000000000.1"})) // without a currency it has no cents
 	f("variants too_many", func(p *wire.Product) {

@@ -37,7 +37,9 @@ func TestCostsTellEveryRuleTheyBreak(t *testing.T) {
 	f("fixed_fee out_of_range", func(c *CostTerms) { c.FixedFeeMinor = -1 })
 	f("", func(c *CostTerms) { c.FixedFeeMinor = MaxAmountMinor })
 	f("fixed_fee out_of_range", func(c *CostTerms) { c.FixedFeeMinor = MaxAmountMinor + 1 })
-	f("value out_of_range; var_fee out_of_range; frequency required", func(c *CostTerms) { c.ValueMinor, c.VarFee = math.MaxInt64, decimal.New(10001, -2) })
+	f("value out_of_range; var_fee out_of_range; frequency required", func(c *CostTerms) {
+		c.ValueMinor, c.VarFee = math.MaxInt64, decimal.New(10001, -2)
+	})
 	f("", func(c *CostTerms) { c.VarFee = decimal.New(100, 0) })
 	f("var_fee too_many_digits", func(c *CostTerms) { c.VarFee = decimal.New(1, -7) })
 	f("", func(c *CostTerms) { c.VarFee = decimal.New(1, -6) })
@@ -46,7 +48,8 @@ func TestCostsTellEveryRuleTheyBreak(t *testing.T) {
 	f("end_date invalid_date", func(c *CostTerms) { c.EndDate = "2025-12-31" })
 	f("", func(c *CostTerms) { c.EndDate = "2026-01-01" })
 	f("", func(c *CostTerms) { c.CampaignCost = true }) // the campaign stands beside it
-	if got := told(NewCost{InfluencerRef{}, CostTerms{CampaignCost: true}}.Check()); got != "name empty; no_rate; start_date required; campaign_id required" {
+	if got := told(NewCost{InfluencerRef{}, CostTerms{CampaignCost: true}}.Check()); got !=
+		"name empty; no_rate; start_date required; campaign_id required" {
 		t.Errorf("an empty cost of a campaign: %s", got)
 	}
 }
@@ -99,7 +102,8 @@ func TestAdditionalCostsTellEveryRuleTheyBreak(t *testing.T) {
 	changed := good
 	changed.Category, changed.EndDate = "x", "2026-12-31"
 	CostChange{Name: wire.Some(" hall "), Category: wire.Null[string](), EndDate: wire.Some("2025-12-31")}.Apply(&changed)
-	if want := (AdditionalCost{Name: "hall", ValueMinor: 1, Frequency: Monthly, StartDate: "2026-01-01", EndDate: "2025-12-31"}); changed != want {
+	if want := (AdditionalCost{Name: "hall", ValueMinor: 1, Frequency: Monthly, StartDate: "2026-01-01",
+		EndDate: "2025-12-31"}); changed != want {
 		t.Errorf("%+v, want %+v", changed, want)
 	}
 	f("end_date invalid_date", changed.Check())
@@ -118,7 +122,8 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	}
 	f("", func(*NewStore) {})
 	f("name empty; country invalid_value; timezone invalid_value; currency invalid_value; consent_policy invalid_value; "+
-		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value; minimum_payout out_of_range", func(s *NewStore) { *s = NewStore{} })
+		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value; minimum_payout out_of_range",
+		func(s *NewStore) { *s = NewStore{} })
 	f("country invalid_value", func(s *NewStore) { s.Country = "br" })
 	f("timezone invalid_value", func(s *NewStore) { s.Timezone = "Local" })
 	f("window_days out_of_range", func(s *NewStore) { s.WindowDays = 366 })
@@ -139,9 +144,11 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value", func(s *NewStore) {
 		s.Origins = []string{"https://a.example", "https://a.example/", "a.example", "ftp://a.example"}
 	})
-	f("origins[0] invalid_value; origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value; origins[4] too_long", func(s *NewStore) {
-		s.Origins = []string{"https://*.a.example", "https://açaí.example", "https://ana@a.example", "https://", "https://" + strings.Repeat("a", 300)}
-	})
+	f("origins[0] invalid_value; origins[1] invalid_value; origins[2] invalid_value; origins[3] invalid_value; origins[4] too_long",
+		func(s *NewStore) {
+			s.Origins = []string{"https://*.a.example", "https://açaí.example", "https://ana@a.example", "https://",
+				"https://" + strings.Repeat("a", 300)}
+		})
 	f("", func(s *NewStore) { s.Origins = []string{"https://a.example", "null"} }) // of frames in a sandbox
 	f("", func(s *NewStore) { s.Origins, s.Hosts = []string{"https://[2001:db8::1]:8443"}, make([]string, 0, 1) })
 	f("origins too_many; hosts too_many", func(s *NewStore) {
@@ -157,7 +164,8 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("events_per_second out_of_range; burst out_of_range", limits(math.NaN(), -1))
 	f("hosts[0] invalid_value; hosts[1] invalid_value", func(s *NewStore) { s.Hosts = []string{"", "a.example:80", "a.example"} })
 	f("hosts[0] invalid_value; hosts[1] invalid_value; hosts[2] invalid_value", func(s *NewStore) {
-		s.Hosts = []string{"COM", "com.br", "myshopify.com", "loja.myshopify.com", "localhost", "127.0.0.1", "127.1"} // a host under which others have theirs is no store's
+		// a host under which others have theirs is no store's
+		s.Hosts = []string{"COM", "com.br", "myshopify.com", "loja.myshopify.com", "localhost", "127.0.0.1", "127.1"}
 	})
 }
 
@@ -179,27 +187,35 @@ func TestOrdersTellEveryRuleTheyBreak(t *testing.T) {
 	}
 	long := wire.Some(strings.Repeat("x", 3000))
 	f("", func(*wire.Order, *wire.Personal) {})
-	f("orderId empty; orderStatus invalid_value; createdAt out_of_range; currency invalid_value; totalPrice out_of_range", func(o *wire.Order, _ *wire.Personal) {
-		*o = wire.Order{Status: 3, TotalMinor: -1}
-	})
-	f("totalDiscounts out_of_range; shippingPrice out_of_range; updatedAt out_of_range | installments out_of_range", func(o *wire.Order, _ *wire.Personal) {
-		o.DiscountsMinor, o.ShippingMinor = wire.Some(MaxAmountMinor+1), wire.Some[int64](-1)
-		o.UpdatedAt, o.Installments = wire.Some(now.Add(MaxAhead+1)), wire.Some(MaxInstallments+1)
-	})
+	f("orderId empty; orderStatus invalid_value; createdAt out_of_range; currency invalid_value; totalPrice out_of_range",
+		func(o *wire.Order, _ *wire.Personal) {
+			*o = wire.Order{Status: 3, TotalMinor: -1}
+		})
+	f("totalDiscounts out_of_range; shippingPrice out_of_range; updatedAt out_of_range | installments out_of_range",
+		func(o *wire.Order, _ *wire.Personal) {
+			o.DiscountsMinor, o.ShippingMinor = wire.Some(MaxAmountMinor+1), wire.Some[int64](-1)
+			o.UpdatedAt, o.Installments = wire.Some(now.Add(MaxAhead+1)), wire.Some(MaxInstallments+1)
+		})
 	f("", func(o *wire.Order, _ *wire.Personal) { o.UpdatedAt = wire.Some(now.Add(MaxAhead)) })
-	f("paymentMethod invalid_value; provinceCode invalid_format; countryCode invalid_format; source invalid_value; name too_long; discountCode too_long; "+
-		"utmSource too_long; utmMedium too_long; utmCampaign too_long; utmContent too_long; utmTerm too_long; userId too_long; discountCodes empty; refunds[1].reason too_long",
+	f("paymentMethod invalid_value; provinceCode invalid_format; countryCode invalid_format; source invalid_value; name too_long; "+
+		"discountCode too_long; "+
+		"utmSource too_long; utmMedium too_long; utmCampaign too_long; utmContent too_long; utmTerm too_long; userId too_long; discountCodes "+
+		"empty; refunds[1].reason too_long",
 		func(o *wire.Order, _ *wire.Personal) {
 			o.Name, o.PaymentMethod, o.DiscountCode, o.ProvinceCode, o.CountryCode = long, wire.Some(5), long, wire.Some("sp"), wire.Some("BRA")
-			o.UTMSource, o.UTMMedium, o.UTMCampaign, o.UTMContent, o.UTMTerm, o.VisitorID, o.Source = long, long, long, long, long, long, wire.Some(4)
+			o.UTMSource, o.UTMMedium, o.UTMCampaign, o.UTMContent, o.UTMTerm, o.VisitorID, o.Source = long, long, long, long,
+				long, long, wire.Some(4)
 			o.DiscountCodes = wire.Some([]wire.DiscountCode{{Code: "A"}, {Code: " "}, {Code: long.Value}}) // one is told, and none counts
 			o.Refunds = wire.Some([]wire.Refund{{Reason: "damaged"}, {Reason: long.Value}})
 		})
-	f("userAgent too_long; cartToken too_long; customer.customerId too_long; customer.name too_long; customer.email too_long; customer.phone too_long; "+
-		"customer.provinceCode too_long; customer.countryCode too_long; customer.zip too_long; customer.city too_long; customer.birthdate invalid_date",
+	f("userAgent too_long; cartToken too_long; customer.customerId too_long; customer.name too_long; customer.email too_long; "+
+		"customer.phone too_long; "+
+		"customer.provinceCode too_long; customer.countryCode too_long; customer.zip too_long; customer.city too_long; customer.birthdate "+
+		"invalid_date",
 		func(_ *wire.Order, p *wire.Personal) {
 			p.UserAgent, p.CartToken = long, long
-			p.Customer = wire.Some(wire.Customer{CustomerID: long, Name: long, Email: long, Phone: long, ProvinceCode: long, CountryCode: long, Zip: long, City: long, Birthdate: wire.Some("x")})
+			p.Customer = wire.Some(wire.Customer{CustomerID: long, Name: long, Email: long, Phone: long, ProvinceCode: long, CountryCode: long,
+				Zip: long, City: long, Birthdate: wire.Some("x")})
 		})
 	delivered := func(at time.Time) func(*wire.Order, *wire.Personal) {
 		return func(o *wire.Order, _ *wire.Personal) { o.DeliveredAt = wire.Some(at) }
@@ -213,8 +229,10 @@ func TestOrdersTellEveryRuleTheyBreak(t *testing.T) {
 		return func(o *wire.Order, _ *wire.Personal) { o.Items = wire.Some(items) }
 	}
 	f("", items(wire.Item{Quantity: MaxQuantity, Price: "10000000000", Discount: "9999999999.999"}))
-	f("items[1].item_id too_long; items[1].productId too_long; items[1].variantId too_long; items[1].quantity out_of_range; items[1].price out_of_range; items[1].discount out_of_range",
-		items(wire.Item{}, wire.Item{ItemID: long.Value, ProductID: long.Value, VariantID: long.Value, Quantity: -1, Price: "-1", Discount: "10000000000.001"}))
+	f("items[1].item_id too_long; items[1].productId too_long; items[1].variantId too_long; items[1].quantity out_of_range; items[1].price "+
+		"out_of_range; items[1].discount out_of_range",
+		items(wire.Item{}, wire.Item{ItemID: long.Value, ProductID: long.Value, VariantID: long.Value, Quantity: -1, Price: "-1",
+			Discount: "10000000000.001"}))
 	f("items too_many", items(make([]wire.Item, MaxItems+1)...))
 }
 

@@ -156,9 +156,13 @@ func (s Settings) Check() (bad Violations) {
 	if _, err := Exponent(s.Currency); err != nil {
 		bad.Add("currency", CodeInvalidValue, "%s, such as BRL", err)
 	}
-	bad.addresses("origins", s.Origins, isOrigin, "origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
-	bad.addresses("hosts", s.Hosts, isOwnHost, "host of a store, such as loja.example.com: in ASCII, without scheme, port or path, and nothing under which others have theirs, such as com")
-	bad.addresses("passing_hosts", s.PassingHosts, isPassingHost, "host in lower case, such as pay.example.com, or -pay.example.com to take it away")
+	bad.addresses("origins", s.Origins, isOrigin,
+		"origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
+	bad.addresses("hosts", s.Hosts, isOwnHost,
+		"host of a store, such as loja.example.com: in ASCII, without scheme, port or path, and nothing under which others have theirs, "+
+			"such as com")
+	bad.addresses("passing_hosts", s.PassingHosts, isPassingHost,
+		"host in lower case, such as pay.example.com, or -pay.example.com to take it away")
 	if n := s.Limits.EventsPerSecond; n != 0 && !(n >= 1 && n <= MaxEventsPerSecond) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
 	}
@@ -174,7 +178,8 @@ func (s Settings) Check() (bad Violations) {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
 	}
 	if n := s.RetentionDays; n != 0 && (n < s.LeastRetention() || n > MaxRetentionDays) {
-		bad.Add("retention_days", CodeOutOfRange, "must be from %d (window_days, hold_days and %d) to %d, or 0 to keep events for ever", s.LeastRetention(), RetentionMargin, MaxRetentionDays)
+		bad.Add("retention_days", CodeOutOfRange, "must be from %d (window_days, hold_days and %d) to %d, or 0 to keep events for ever",
+			s.LeastRetention(), RetentionMargin, MaxRetentionDays)
 	}
 	if d, err := ParseDecimal(s.MinimumPayout); err != nil || d.IsNegative() || d.GreaterThan(maxMinimum) {
 		bad.Add("minimum_payout", CodeOutOfRange, "must be an amount from 0 to %s, in units of the store's currency", maxMinimum)

@@ -225,7 +225,8 @@ func (c LedgerCursor) IsZero() bool { return c.OrderID == "" }
 
 // String returns the cursor in base64, so that clients do not take it apart.
 func (c LedgerCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 36) + "." + strconv.Itoa(c.Entry) + "." + c.OrderID))
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 36) + "." +
+		strconv.Itoa(c.Entry) + "." + c.OrderID))
 }
 
 // ParseLedgerCursor reads what String wrote.

@@ -115,7 +115,8 @@ func TestListsAreFullAtTheirBound(t *testing.T) {
 			}
 		}
 	}
-	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Items: wire.Some(make([]wire.Item, MaxItems)), Installments: wire.Some(MaxInstallments)}
+	o := wire.Order{OrderID: "1", CreatedAt: time.Unix(0, 0), Currency: BRL, Items: wire.Some(make([]wire.Item, MaxItems)),
+		Installments: wire.Some(MaxInstallments)}
 	bad, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
 	f("items", bad, doubtful)
 	f("links", Registration{Name: "Ana", Links: slices.Repeat([]string{"https://loja.example.com/"}, maxElements)}.Check())

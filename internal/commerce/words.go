@@ -43,7 +43,8 @@ const (
 )
 
 // Scopes lists every scope, in the specification's order.
-var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence, EraseCustomers, WriteEvents, ImportEvents}
+var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
+	EraseCustomers, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
 // named: one that erases persons, or sends events, whose word counts for more, is asked for

@@ -22,7 +22,8 @@ func TestTheLastDecisionCounts(t *testing.T) {
 		var decisions []Decision
 		for i, text := range all {
 			influencer, decision, _ := strings.Cut(text, " ")
-			decisions = append(decisions, Decision{InfluencerID: influencer, Decision: decision, Rev: int64(i), AcceptedAt: noon.Add(time.Duration(i) * time.Minute)})
+			decisions = append(decisions,
+				Decision{InfluencerID: influencer, Decision: decision, Rev: int64(i), AcceptedAt: noon.Add(time.Duration(i) * time.Minute)})
 		}
 		for range 10 {
 			rand.Shuffle(len(decisions), func(i, j int) { decisions[i], decisions[j] = decisions[j], decisions[i] })
@@ -57,7 +58,9 @@ func TestADecisionIsReadFromItsRecord(t *testing.T) {
 		if !errors.Is(err, want) {
 			t.Errorf("%+v: %v, want %v", body, err, want)
 		}
-		if want == nil && !reflect.DeepEqual(d, Decision{OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: 7, AcceptedAt: at, Actor: "cli", Touches: strings.Join(body.Touches, ",")}) {
+		if want == nil && !reflect.DeepEqual(d,
+			Decision{OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: 7, AcceptedAt: at, Actor: "cli",
+				Touches: strings.Join(body.Touches, ",")}) {
 			t.Errorf("%+v", d)
 		}
 	}

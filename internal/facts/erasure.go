@@ -51,7 +51,8 @@ func (e *Event) ErasureKeys() []Key {
 	id := &e.Identity
 	var keys []Key
 	for _, k := range []Key{
-		{KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCart, id.CartKey}, {KeyCartNo, id.CartNoKey}, {KeyCookie, e.CookieID},
+		{KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCart, id.CartKey}, {KeyCartNo, id.CartNoKey},
+		{KeyCookie, e.CookieID},
 	} {
 		if k.Value != "" {
 			keys = append(keys, k)
@@ -85,7 +86,8 @@ func PersonKeys(o *wire.Order) (keys []Key) {
 	}
 	for i := range o.Former {
 		f := &o.Former[i]
-		for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCart, f.CartKey}, {KeyCartNo, f.CartNoKey}} {
+		for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCart, f.CartKey},
+			{KeyCartNo, f.CartNoKey}} {
 			if k.Value != "" {
 				keys = append(keys, k)
 			}

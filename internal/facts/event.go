@@ -140,7 +140,8 @@ func ParseEvent(raw []byte) (Event, error) {
 
 // boundIDs replaces ids that are too long for an index by a digest.
 func (e *Event) boundIDs() {
-	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey, &e.Identity.EmailKey, &e.Identity.PhoneKey, &e.NetKey} {
+	for _, id := range []*string{&e.VisitorID, &e.CookieID, &e.Identity.CartKey, &e.Identity.CartNoKey, &e.Identity.CustomerKey,
+		&e.Identity.EmailKey, &e.Identity.PhoneKey, &e.NetKey} {
 		*id = boundedID(*id)
 	}
 	if f := e.Former; f != nil {
@@ -179,7 +180,8 @@ func (e *Event) Copy() Copy {
 // Before reports whether c counts and not other, of two copies of one id: the one
 // of the greatest trust counts, then the one with the least (receivedAt, digest).
 func (c Copy) Before(other Copy) bool {
-	return cmp.Or(cmp.Compare(rankOf(other.Trust), rankOf(c.Trust)), c.ReceivedAt.Compare(other.ReceivedAt), bytes.Compare(c.Digest, other.Digest)) < 0
+	return cmp.Or(cmp.Compare(rankOf(other.Trust), rankOf(c.Trust)), c.ReceivedAt.Compare(other.ReceivedAt),
+		bytes.Compare(c.Digest, other.Digest)) < 0
 }
 
 // rankOf orders trust (docs/attribution.md, "Facts").

@@ -21,7 +21,8 @@ var noon = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 func TestEventsTimeIsCorrectedByItsClockButTheirFactsByTheirID(t *testing.T) {
 	f := func(skewMs int, want string) {
 		t.Helper()
-		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T12:00:00Z","receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"cookieId":"k"}`, skewMs)
+		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T12:00:00Z",`+
+			`"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"cookieId":"k"}`, skewMs)
 		e, err := ParseEvent([]byte(raw))
 		if err != nil {
 			t.Fatal(err)
@@ -56,13 +57,15 @@ func TestUnreadableEventsHaveACode(t *testing.T) {
 	f(`{"companyId":"c",`+id+`}`, ErrTime)
 	f(`{"companyId":"c",`+id+`,"timestamp":"9999-01-01T00:00:00Z","receivedAt":"2026-03-10T13:00:00Z"}`, ErrTime)
 	f(`{"companyId":"c",`+id+`,"timestamp":"2026-03-10T13:00:00Z","receivedAt":"1960-03-10T13:00:00Z"}`, ErrTime)
-	f(`{"companyId":"c","eventId":"ffffffff-ffff-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T13:00:00Z","receivedAt":"2026-03-10T13:00:00Z"}`, ErrTime)
+	f(`{"companyId":"c","eventId":"ffffffff-ffff-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T13:00:00Z",`+
+		`"receivedAt":"2026-03-10T13:00:00Z"}`, ErrTime)
 	f(`{"companyId":"c",`+id+`,"timestamp":"2199-12-31T23:59:59Z","receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":60000}`, ErrTime)
 }
 
 func TestEventsAreReadAsTheyAreCompared(t *testing.T) {
 	long := strings.Repeat("v", maxID+1)
-	raw := `{"companyId":"c","eventId":"016D849D-DBE8-70D2-8876-38788D4E84F7","timestamp":"2026-03-10T09:00:00.1239999-03:00","receivedAt":"2026-03-10T10:00:00.1234569-03:00","visitorId":"` +
+	raw := `{"companyId":"c","eventId":"016D849D-DBE8-70D2-8876-38788D4E84F7","timestamp":"2026-03-10T09:00:00.1239999-03:00",` +
+		`"receivedAt":"2026-03-10T10:00:00.1234569-03:00","visitorId":"` +
 		long + `","cookieId":"k","identity":{"cartKey":"` + long + `"}}`
 	e, err := ParseEvent([]byte(raw))
 	if err != nil {
@@ -82,11 +85,13 @@ func TestEventsAreReadAsTheyAreCompared(t *testing.T) {
 }
 
 func equalCopies(a, b Copy) bool {
-	return a.EventID == b.EventID && a.ReceivedAt.Equal(b.ReceivedAt) && bytes.Equal(a.Digest, b.Digest) && a.Visitor == b.Visitor && a.At.Equal(b.At)
+	return a.EventID == b.EventID && a.ReceivedAt.Equal(b.ReceivedAt) && bytes.Equal(a.Digest, b.Digest) &&
+		a.Visitor == b.Visitor && a.At.Equal(b.At)
 }
 
 func TestOnlyPeopleCount(t *testing.T) {
-	for bot, want := range map[wire.Bot]bool{"": true, wire.BotNone: true, wire.BotKnown: false, wire.BotPrefetch: false, wire.BotPreview: false} {
+	for bot, want := range map[wire.Bot]bool{"": true, wire.BotNone: true, wire.BotKnown: false, wire.BotPrefetch: false,
+		wire.BotPreview: false} {
 		if e := (Event{Event: wire.Event{Bot: bot}}); e.Human() != want {
 			t.Errorf("bot %q counts: %t, want %t", bot, e.Human(), want)
 		}
@@ -115,7 +120,9 @@ func TestKeysOfAnEvent(t *testing.T) {
 	f("all", "cart=c cookie=k customer=i email=e phone=p user=v", func(*wire.Event) {})
 	f("no identity", "cookie=k user=v", func(e *wire.Event) { e.Identity = wire.Identity{} })
 	f("no cookie", "phone=p user=v", func(e *wire.Event) { e.CookieID, e.Identity = "", wire.Identity{PhoneKey: "p"} })
-	f("the cookie alone is the visitor, once", "cookie=k email=e user=k", func(e *wire.Event) { e.VisitorID, e.Identity = "", wire.Identity{EmailKey: "e"} })
+	f("the cookie alone is the visitor, once", "cookie=k email=e user=k", func(e *wire.Event) {
+		e.VisitorID, e.Identity = "", wire.Identity{EmailKey: "e"}
+	})
 	f("nobody", "", func(e *wire.Event) { e.VisitorID, e.CookieID = "", "" })
 	f("a bot", "", func(e *wire.Event) { e.Bot = wire.BotKnown })
 }
@@ -153,7 +160,8 @@ func TestCopiesAreChosenAlikeInAnyOrder(t *testing.T) {
 		events = append(events, e)
 	}
 	first, others := ChooseCopies(events)
-	if len(first) != 7 || len(others) != 33 || !slices.IsSortedFunc(first, func(a, b Event) int { return strings.Compare(a.EventID, b.EventID) }) {
+	if len(first) != 7 || len(others) != 33 ||
+		!slices.IsSortedFunc(first, func(a, b Event) int { return strings.Compare(a.EventID, b.EventID) }) {
 		t.Fatalf("%d chosen, %d others", len(first), len(others))
 	}
 	for _, c := range first {

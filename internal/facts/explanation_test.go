@@ -19,6 +19,7 @@ func TestAHubSaysNothingOfVisitors(t *testing.T) {
 		}
 	}
 	f(ExplainedKey{Kind: KeyEmail, Strength: 2}, `{"kind":"email","strength":2,"hub":false,"visitors":0}`)
-	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfVisitors}, `{"kind":"email","strength":2,"hub":true,"hub_of":"visitors"}`)
+	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfVisitors},
+		`{"kind":"email","strength":2,"hub":true,"hub_of":"visitors"}`)
 	f(ExplainedKey{Kind: KeyEmail, Strength: 2, Hub: true, HubOf: HubOfOrders}, `{"kind":"email","strength":2,"hub":true,"hub_of":"orders"}`)
 }

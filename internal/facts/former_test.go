@@ -227,16 +227,19 @@ func rotated(t testing.TB, secrets string) (wire.Order, *Event) {
 	for i := range secrets {
 		k := keysBy(t, secrets[i])
 		f := wire.Former{
-			EmailKey: k.Email("a@x.com"), PhoneKey: k.Phone("11987654321"), CustomerKey: k.Customer("7"), CartKey: k.Cart("3f9d2b7c6e1a4850b7d2c9e4f1a6038d"),
+			EmailKey: k.Email("a@x.com"), PhoneKey: k.Phone("11987654321"), CustomerKey: k.Customer("7"),
+			CartKey:   k.Cart("3f9d2b7c6e1a4850b7d2c9e4f1a6038d"),
 			CartNoKey: k.Cart("41"), NetKey: k.Cart("net"), UserKey: k.VisitorID("member-7"),
 		}
 		if i < len(secrets)-1 {
 			o.Former, e.Former = append(o.Former, f), &f
 			continue
 		}
-		o.EmailKey, o.PhoneKey, o.CustomerKey, o.CartKey = wire.Some(f.EmailKey), wire.Some(f.PhoneKey), wire.Some(f.CustomerKey), wire.Some(f.CartKey)
+		o.EmailKey, o.PhoneKey, o.CustomerKey, o.CartKey = wire.Some(f.EmailKey), wire.Some(f.PhoneKey),
+			wire.Some(f.CustomerKey), wire.Some(f.CartKey)
 		o.CartNoKey, o.NetKey, o.VisitorID = wire.Some(f.CartNoKey), wire.Some(f.NetKey), wire.Some(f.UserKey)
-		e.Identity = wire.Identity{EmailKey: f.EmailKey, PhoneKey: f.PhoneKey, CustomerKey: f.CustomerKey, CartKey: f.CartKey, CartNoKey: f.CartNoKey}
+		e.Identity = wire.Identity{EmailKey: f.EmailKey, PhoneKey: f.PhoneKey, CustomerKey: f.CustomerKey, CartKey: f.CartKey,
+			CartNoKey: f.CartNoKey}
 		e.NetKey, e.VisitorID, e.Visitor = f.NetKey, f.UserKey, f.UserKey
 	}
 	return o, e

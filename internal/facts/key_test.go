@@ -11,7 +11,8 @@ func TestRuleKeysAreAsLongWhateverTheirText(t *testing.T) {
 	seen := map[string]bool{}
 	for _, text := range []string{"", "a", "ANA10", strings.Repeat("가", 674), strings.Repeat("x", 1<<20), "\x00\xff"} {
 		k := RuleKey(KeyUTM, text)
-		if k.Kind != KeyUTM || len(k.Value) != 22 || strings.Trim(k.Value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+		if k.Kind != KeyUTM || len(k.Value) != 22 ||
+			strings.Trim(k.Value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			t.Errorf("%.20q: %+v", text, k)
 		}
 		if seen[k.Value] {

@@ -66,7 +66,8 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 	if _, err := commerce.Exponent(order.Currency); err != nil {
 		return OrderVersion{}, ErrCurrency
 	}
-	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision), Personal: order.Personal, Actor: c.Actor}
+	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision),
+		Personal: order.Personal, Actor: c.Actor}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(StoredPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime
@@ -380,7 +381,8 @@ func NewestPersonal(versions []OrderVersion) []OrderVersion {
 		}
 	}
 	return newest(with, func(v *OrderVersion) string { return v.OrderID }, func(v, other *OrderVersion) bool {
-		return cmp.Or(v.VersionAt.Compare(other.VersionAt), v.AcceptedAt.Compare(other.AcceptedAt), bytes.Compare(v.PersonalDigest, other.PersonalDigest)) > 0
+		return cmp.Or(v.VersionAt.Compare(other.VersionAt), v.AcceptedAt.Compare(other.AcceptedAt),
+			bytes.Compare(v.PersonalDigest, other.PersonalDigest)) > 0
 	})
 }
 

@@ -65,7 +65,8 @@ func TestVersionsOfAnOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := sha256.Sum256(body); !bytes.Equal(plain.ContentHash, sum[:contentHashLength]) || plain.Personal != nil || plain.PersonalDigest != nil {
+	if sum := sha256.Sum256(body); !bytes.Equal(plain.ContentHash, sum[:contentHashLength]) || plain.Personal != nil ||
+		plain.PersonalDigest != nil {
 		t.Errorf("%+v", plain)
 	}
 	if v := parse(head + `,"updatedAt":"2026-03-11T09:00:00.0000019-03:00"}`); v.VersionAt != noon.Add(24*time.Hour+time.Microsecond) {
@@ -75,7 +76,8 @@ func TestVersionsOfAnOrder(t *testing.T) {
 		t.Errorf("without an updatedAt it is of %s", v.VersionAt)
 	}
 	personal := parse(head + `,"personal":{"customer":{"name":"Ana"}}}`)
-	if sum := sha256.Sum256(personal.Personal); !bytes.Equal(personal.PersonalDigest, sum[:personalDigestLength]) || string(personal.Personal) != `{"customer":{"name":"Ana"}}` {
+	if sum := sha256.Sum256(personal.Personal); !bytes.Equal(personal.PersonalDigest, sum[:personalDigestLength]) ||
+		string(personal.Personal) != `{"customer":{"name":"Ana"}}` {
 		t.Errorf("%s", personal.Personal)
 	}
 	if personal.Order.Personal != nil || !bytes.Equal(personal.ContentHash, plain.ContentHash) {
@@ -141,7 +143,8 @@ func TestAnAmountIsKeptOverAChangeOfCurrency(t *testing.T) {
 		now := StoredVersion{Order: wire.Order{Currency: to}}
 		o := Fold([]StoredVersion{old, now})
 		if o.ShippingMinor != wire.Some(want) || o.DiscountsMinor != wire.Some(want) {
-			t.Errorf("%d of %s is %d of shipping and %d of discounts in %s, want %d", shipping, from, o.ShippingMinor.Value, o.DiscountsMinor.Value, to, want)
+			t.Errorf("%d of %s is %d of shipping and %d of discounts in %s, want %d", shipping, from, o.ShippingMinor.Value,
+				o.DiscountsMinor.Value, to, want)
 		}
 	}
 	f("BRL", "USD", 2000, 2000)
@@ -219,7 +222,8 @@ func TestCodesAreTriedWholeThenInParts(t *testing.T) {
 
 func TestNewestPersonalIsTheLastThatHasOne(t *testing.T) {
 	version := func(order, personal string, at, accepted int) OrderVersion {
-		v := OrderVersion{OrderID: order, VersionAt: noon.Add(time.Duration(at) * time.Second), AcceptedAt: noon.Add(time.Duration(accepted) * time.Second)}
+		v := OrderVersion{OrderID: order, VersionAt: noon.Add(time.Duration(at) * time.Second),
+			AcceptedAt: noon.Add(time.Duration(accepted) * time.Second)}
 		if personal != "" {
 			v.Personal, v.PersonalDigest = []byte(personal), []byte(personal)
 		}
@@ -251,7 +255,8 @@ func TestNewestPersonalIsTheLastThatHasOne(t *testing.T) {
 // Of versions of one time the one that was accepted last counts, then the one with the greater hash.
 func TestVersionsOfOneTimeAreOrderedByWhenTheyWereAccepted(t *testing.T) {
 	version := func(at, accepted int, hash byte) OrderVersion {
-		return OrderVersion{VersionAt: noon.Add(time.Duration(at) * time.Second), AcceptedAt: noon.Add(time.Duration(accepted) * time.Second), ContentHash: []byte{hash}}
+		return OrderVersion{VersionAt: noon.Add(time.Duration(at) * time.Second), AcceptedAt: noon.Add(time.Duration(accepted) * time.Second),
+			ContentHash: []byte{hash}}
 	}
 	ordered := []OrderVersion{version(0, 9, 9), version(1, 0, 5), version(1, 1, 3), version(1, 1, 4), version(1, 2, 0)}
 	for shift := range ordered {
@@ -261,7 +266,8 @@ func TestVersionsOfOneTimeAreOrderedByWhenTheyWereAccepted(t *testing.T) {
 		}
 		all := AddVersions(AddVersions(nil, came[:2]), came[1:]) // one of them twice
 		for i := range all {
-			if want := ordered[i]; len(all) != len(ordered) || !all[i].At.Equal(want.VersionAt) || !all[i].AcceptedAt.Equal(want.AcceptedAt) || !bytes.Equal(all[i].ContentHash, want.ContentHash) {
+			if want := ordered[i]; len(all) != len(ordered) || !all[i].At.Equal(want.VersionAt) || !all[i].AcceptedAt.Equal(want.AcceptedAt) ||
+				!bytes.Equal(all[i].ContentHash, want.ContentHash) {
 				t.Fatalf("from place %d: version %d of %d is %+v, want %+v", shift, i, len(all), all[i], want)
 			}
 		}

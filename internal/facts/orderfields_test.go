@@ -74,12 +74,14 @@ func TestATaxIsLoweredWithTheTotal(t *testing.T) {
 	f(0, first, order(0, 2000))                                          // and more
 	f(0, first, wire.Order{TotalMinor: 9, TaxMinor: wire.Null[int64]()}) // cleared
 	f(0, first, wire.Order{TaxMinor: wire.Null[int64]()}, order(13900, 2000))
-	f(950, wire.Order{TotalMinor: 1, ShippingMinor: wire.Some(int64(2000))}, wire.Order{TotalMinor: 13900, TaxMinor: wire.Some(int64(1900))}, wire.Order{TotalMinor: 7950})
+	f(950, wire.Order{TotalMinor: 1, ShippingMinor: wire.Some(int64(2000))}, wire.Order{TotalMinor: 13900, TaxMinor: wire.Some(int64(1900))},
+		wire.Order{TotalMinor: 7950})
 	f(19, wire.Order{TotalMinor: 11900, TaxMinor: wire.Some(int64(1900))}, wire.Order{TotalMinor: 119, Currency: "JPY"})
 	f(2, wire.Order{TotalMinor: 10, TaxMinor: wire.Some(int64(5))}, wire.Order{TotalMinor: 5}) // 2.5, half to even
 	// A tax above its version's bound is as absent, by the shipping that was known then.
 	f(0, wire.Order{TotalMinor: 500, TaxMinor: wire.Some(int64(900))})
-	f(950, first, wire.Order{TotalMinor: 7950, ShippingMinor: wire.Some(int64(2000)), TaxMinor: wire.Some(int64(12600))}) // a refund that says more
+	// a refund that says more
+	f(950, first, wire.Order{TotalMinor: 7950, ShippingMinor: wire.Some(int64(2000)), TaxMinor: wire.Some(int64(12600))})
 	f(95, first, wire.Order{TotalMinor: 2595, TaxMinor: wire.Some(int64(600))})
 	f(0, first, order(2000, 2000, 1900))                          // all is taken back
 	f(0, first, order(0, 2000, 1900))                             // and more
@@ -87,7 +89,8 @@ func TestATaxIsLoweredWithTheTotal(t *testing.T) {
 	f(950, first, order(2500, 2000, 1900), order(7950, 2000))     // of the newest version that has a right one
 	f(500, first, order(2500, 2000, 500), order(2500, 2000, 501)) // up to the bound
 	f(0, first, wire.Order{TotalMinor: 500, TaxMinor: wire.Null[int64]()}, order(500, 0, 501))
-	f(9, wire.Order{TotalMinor: 10000, TaxMinor: wire.Some(int64(900))}, wire.Order{TotalMinor: 100, TaxMinor: wire.Some(int64(900)), Currency: "JPY"})
+	f(9, wire.Order{TotalMinor: 10000, TaxMinor: wire.Some(int64(900))},
+		wire.Order{TotalMinor: 100, TaxMinor: wire.Some(int64(900)), Currency: "JPY"})
 	f(0, wire.Order{TotalMinor: 5, ShippingMinor: wire.Some(int64(9)), TaxMinor: wire.Some(int64(3))})
 }
 
@@ -97,7 +100,8 @@ func TestAnOrderIsApprovedSinceItIsNoTest(t *testing.T) {
 		t.Helper()
 		var versions []StoredVersion
 		for i, test := range tests {
-			versions = append(versions, StoredVersion{At: noon.Add(time.Duration(i) * time.Hour), Order: wire.Order{Status: commerce.OrderApproved, Test: test}})
+			versions = append(versions,
+				StoredVersion{At: noon.Add(time.Duration(i) * time.Hour), Order: wire.Order{Status: commerce.OrderApproved, Test: test}})
 		}
 		got := -1
 		if since := ApprovedSince(versions); !since.IsZero() {
@@ -119,7 +123,8 @@ func TestAnOrderIsApprovedSinceItIsNoTest(t *testing.T) {
 func TestRefundsAreShownInTheOrdersCurrency(t *testing.T) {
 	refunds := []wire.Refund{{ID: "r", AmountMinor: 2000, Items: []wire.RefundItem{{ItemID: "a", Quantity: 2}}}}
 	o := folded(wire.Order{Refunds: wire.Some(refunds)}, wire.Order{Currency: "JPY"})
-	if shown := ShowRefunds(&o); len(shown) != 1 || shown[0].Amount != "20" || shown[0].Items[0] != (ShownRefundItem{"a", 2}) || refunds[0].AmountMinor != 2000 {
+	if shown := ShowRefunds(&o); len(shown) != 1 || shown[0].Amount != "20" || shown[0].Items[0] != (ShownRefundItem{"a", 2}) ||
+		refunds[0].AmountMinor != 2000 {
 		t.Errorf("%+v of %+v", shown, refunds)
 	}
 }

@@ -12,13 +12,15 @@ import (
 func outcome() Outcome {
 	return Outcome{
 		OrderID: "o", Currency: "BRL", Day: "2026-03-10", Status: 1, TotalMinor: 100,
-		Credits: []Credit{{Position: 1, TouchID: "t", Channel: "Ana", Parts: [ModelCount]Part{{true, 0}, {true, 100}, {true, 0}, {true, 1}, {true, 2}, {true, 3}}}},
+		Credits: []Credit{{Position: 1, TouchID: "t", Channel: "Ana",
+			Parts: [ModelCount]Part{{true, 0}, {true, 100}, {true, 0}, {true, 1}, {true, 2}, {true, 3}}}},
 		Payout:  Payout{InfluencerID: "i", Evidence: EvidenceLink, BaseMinor: 100, CommissionMinor: 10},
 		Lines:   []Line{{InfluencerID: "i", CostID: "c", AmountMinor: 10, Currency: "BRL"}},
 		FoundBy: []OrderKey{{Key: RuleKey(KeyUTM, "ana"), OrderID: "o", CreatedAt: noon}},
 		Hubs:    []OrderKey{{Key: Key{KeyPhone, "p"}, OrderID: "o", CreatedAt: noon, Hub: HubOfOrders}},
 		Explanation: Explanation{
-			Order: ExplainedOrder{OrderID: "o", Total: "1"}, Models: map[string][]ExplainedPart{"last": {{Channel: "Ana", Share: "1", Amount: "1"}}, "first": {}},
+			Order:  ExplainedOrder{OrderID: "o", Total: "1"},
+			Models: map[string][]ExplainedPart{"last": {{Channel: "Ana", Share: "1", Amount: "1"}}, "first": {}},
 			Payout: ExplainedPayout{Base: "1", Commission: "0.1"},
 		},
 	}
@@ -120,7 +122,8 @@ func TestNumbersOfAnExplanationHaveAtMostTheirCurrencysDigits(t *testing.T) {
 func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 	reasons := []Reason{
 		ReasonNoWinner, ReasonHidden, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
-		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout, ReasonRefused, ReasonPayoutAlone,
+		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout,
+		ReasonRefused, ReasonPayoutAlone,
 		ReasonTest, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
 	}
 	seen := map[string]bool{}

@@ -31,7 +31,8 @@ func TestUnreadableProductsHaveACode(t *testing.T) {
 	f("a long id", `{"productId":"`+long+`"}`, ErrLongID)
 	f("a variant's long id", `{"productId":"p","variants":[{},{"variantId":"`+long+`"}]}`, ErrLongID)
 	f("changed in another age", `{"productId":"p","updatedAt":"2200-01-01T00:00:00Z"}`, ErrTime)
-	if _, err := ParseProduct(wire.Commerce{Body: json.RawMessage(`{"productId":"p","updatedAt":"2026-03-10T12:00:00Z"}`)}); !errors.Is(err, ErrTime) {
+	if _, err := ParseProduct(wire.Commerce{Body: json.RawMessage(`{"productId":"p","updatedAt":"2026-03-10T12:00:00Z"}`)}); !errors.Is(err,
+		ErrTime) {
 		t.Errorf("never accepted: %v", err)
 	}
 }
@@ -85,7 +86,8 @@ func TestTheNewestVersionOfAProductCounts(t *testing.T) {
 
 func TestNewestProductsKeepTheOrderInWhichTheyCome(t *testing.T) {
 	var got []string
-	for _, p := range NewestProducts([]Product{product("c", 0, 0, 1), product("a", 0, 0, 2), product("c", 1, 0, 3), product("b", 0, 0, 4), product("a", -1, 0, 5)}) {
+	for _, p := range NewestProducts([]Product{product("c", 0, 0, 1), product("a", 0, 0, 2), product("c", 1, 0, 3), product("b", 0, 0, 4),
+		product("a", -1, 0, 5)}) {
 		got = append(got, fmt.Sprint(p.ProductID, p.Digest[0]))
 	}
 	if text := strings.Join(got, " "); text != "c3 a2 b4" {
@@ -106,5 +108,6 @@ func TestVariantsAreThoseThatAnEventCanName(t *testing.T) {
 	}
 	f(nil)
 	f(nil, wire.Variant{SKU: "without an id"})
-	f([]Variant{{"1", "p", "a"}, {"2", "p", ""}}, wire.Variant{VariantID: "1", SKU: "a"}, wire.Variant{}, wire.Variant{VariantID: "2"}, wire.Variant{VariantID: "1", SKU: "again"})
+	f([]Variant{{"1", "p", "a"}, {"2", "p", ""}}, wire.Variant{VariantID: "1", SKU: "a"}, wire.Variant{}, wire.Variant{VariantID: "2"},
+		wire.Variant{VariantID: "1", SKU: "again"})
 }

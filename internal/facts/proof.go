@@ -78,7 +78,8 @@ func (e *Event) FormerVisitor() string {
 
 // appendClaimed appends the keys of the event that anybody could have sent.
 func (e *Event) appendClaimed(keys []Key) []Key {
-	for _, k := range []Key{{KeyCustomer, e.Identity.CustomerKey}, {KeyEmail, e.Identity.EmailKey}, {KeyPhone, e.Identity.PhoneKey}, {KeyCartNo, e.Identity.CartNoKey}} {
+	for _, k := range []Key{{KeyCustomer, e.Identity.CustomerKey}, {KeyEmail, e.Identity.EmailKey}, {KeyPhone, e.Identity.PhoneKey},
+		{KeyCartNo, e.Identity.CartNoKey}} {
 		if k.Value != "" {
 			keys = append(keys, k)
 		}
@@ -97,7 +98,8 @@ func (e *Event) appendClaimed(keys []Key) []Key {
 
 // appendFormer appends the keys by a former hashing secret that anybody could have sent.
 func appendFormer(keys []Key, f *wire.Former) []Key {
-	for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCartNo, f.CartNoKey}, {KeyUser, f.UserKey}} {
+	for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCartNo, f.CartNoKey},
+		{KeyUser, f.UserKey}} {
 		if k.Value != "" {
 			keys = append(keys, Key{k.Kind, boundedID(k.Value)})
 		}

@@ -48,7 +48,8 @@ func TestKeysThatAnEventProves(t *testing.T) {
 	f("a cart's number", "visitor cart_no", wire.Event{VisitorID: shopper, Identity: wire.Identity{CartNoKey: "k1:c"}})
 	f("an e-mail", "visitor email", wire.Event{VisitorID: shopper, Identity: mail})
 	f("an e-mail in a network", "visitor email network", wire.Event{VisitorID: shopper, Identity: mail, NetKey: "n"})
-	f("a backend's network is no shopper's", "visitor email", wire.Event{VisitorID: shopper, Identity: mail, NetKey: "n", Trust: wire.TrustKey})
+	f("a backend's network is no shopper's", "visitor email",
+		wire.Event{VisitorID: shopper, Identity: mail, NetKey: "n", Trust: wire.TrustKey})
 	verified := mail
 	verified.Verified = true
 	f("an e-mail that a backend verified", "visitor email verified", wire.Event{VisitorID: shopper, Identity: verified, Trust: wire.TrustKey})
@@ -103,7 +104,8 @@ func TestABackendsEventIsNamedByItsStrongestKey(t *testing.T) {
 	f := func(name string, trust wire.Trust, identity, like string) {
 		t.Helper()
 		parse := func(identity string) string {
-			raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T12:00:00Z","receivedAt":"2026-03-10T13:00:00Z","trust":%q,"identity":%s}`, trust, identity)
+			raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","timestamp":"2026-03-10T12:00:00Z",`+
+				`"receivedAt":"2026-03-10T13:00:00Z","trust":%q,"identity":%s}`, trust, identity)
 			e, err := ParseEvent([]byte(raw))
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +129,8 @@ func TestABackendsEventIsNamedByItsStrongestKey(t *testing.T) {
 func TestAnEventIsLateAWeekAfterItsTimeUnlessItIsImported(t *testing.T) {
 	f := func(trust, timestamp string, skewMs int, want bool) {
 		t.Helper()
-		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","visitorId":"v","timestamp":%q,"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"trust":%q}`, timestamp, skewMs, trust)
+		raw := fmt.Sprintf(`{"companyId":"c","eventId":"016d849d-dbe8-70d2-8876-38788d4e84f7","visitorId":"v","timestamp":%q,`+
+			`"receivedAt":"2026-03-10T13:00:00Z","clockSkewMs":%d,"trust":%q}`, timestamp, skewMs, trust)
 		e, err := ParseEvent([]byte(raw))
 		if err != nil {
 			t.Fatal(err)

@@ -13,13 +13,19 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-const parsed = `{"companyId":"c","eventId":"01a20146-4a01-7000-8000-000000000005","event":"PAGE_VIEW","timestamp":"2026-11-22T03:21:53.409Z",` +
-	`"payload":{"items":[{"productId":"1","price":12.50}],"total":-1e2},"identity":{"emailKey":"k1:e","phoneKey":"k1:p","customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","verified":true},` +
-	`"context":{"page":{"url":"https://loja.example.com/?a=1&b=2","path":"/","referrer":"https://www.google.com/","title":"Vestido – \"Loja\" \\ \u0026"},` +
-	`"campaign":{"source":"s","medium":"m","name":"n","content":"c","term":"t"},"clickIds":{"gclid":"g","fbclid":"f"},"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0"},` +
-	`"visitorId":"v","sessionId":"s","stream":"t","seq":6,"receivedAt":"2026-11-22T03:21:53Z","clockSkewMs":-150,"ip":"203.0.113.0","netKey":"k1:net","frame":true,"cookieId":"k",` +
+const parsed = `{"companyId":"c","eventId":"01a20146-4a01-7000-8000-000000000005","event":"PAGE_VIEW",` +
+	`"timestamp":"2026-11-22T03:21:53.409Z",` +
+	`"payload":{"items":[{"productId":"1","price":12.50}],"total":-1e2},"identity":{"emailKey":"k1:e","phoneKey":"k1:p",` +
+	`"customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","verified":true},` +
+	`"context":{"page":{"url":"https://loja.example.com/?a=1&b=2","path":"/","referrer":"https://www.google.com/","title":"Vestido – ` +
+	`\"Loja\" \\ \u0026"},` +
+	`"campaign":{"source":"s","medium":"m","name":"n","content":"c","term":"t"},"clickIds":{"gclid":"g","fbclid":"f"},` +
+	`"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0"},` +
+	`"visitorId":"v","sessionId":"s","stream":"t","seq":6,"receivedAt":"2026-11-22T03:21:53Z","clockSkewMs":-150,"ip":"203.0.113.0",` +
+	`"netKey":"k1:net","frame":true,"cookieId":"k",` +
 	`"bot":"none","consent":"granted","via":"sdk-js","trust":"open","keyId":"key",` +
-	`"former":{"emailKey":"k1:e","phoneKey":"k1:p","customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","netKey":"k1:net","userKey":"k1:u","stream":"k1:s"},"click":{"id":"i","code":"c","verified":true,"linkId":"l","destination":"https://d"}}`
+	`"former":{"emailKey":"k1:e","phoneKey":"k1:p","customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","netKey":"k1:net",` +
+	`"userKey":"k1:u","stream":"k1:s"},"click":{"id":"i","code":"c","verified":true,"linkId":"l","destination":"https://d"}}`
 
 // sameAsJSON fails where parseRecord and encoding/json read a record differently.
 func sameAsJSON(t *testing.T, record string) {

@@ -12,7 +12,8 @@ import (
 
 func TestChangesOfRulesAreRead(t *testing.T) {
 	for _, rule := range []wire.RuleType{wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink, wire.RuleCoupon, wire.RuleCost} {
-		body := `{"type":"` + string(rule) + `","change":"archived","influencerId":"i","campaignId":"c","code":"ANA","from":"2026-03-01","to":"2026-03-31"}`
+		body := `{"type":"` + string(rule) +
+			`","change":"archived","influencerId":"i","campaignId":"c","code":"ANA","from":"2026-03-01","to":"2026-03-31"}`
 		want := Change{Rev: 7, Rule: wire.Rule{
 			Type: rule, Change: wire.RuleArchived, InfluencerID: "i", CampaignID: "c", Code: "ANA", From: "2026-03-01", To: "2026-03-31",
 		}}
@@ -50,7 +51,8 @@ func TestChangesThatNobodyKnowsAreRefused(t *testing.T) {
 // Settings are of the orders before the instant until which they were in force, and an influencer's
 // own setting of those from the instant on since which it is.
 func TestSettingsChangeAtTheirInstant(t *testing.T) {
-	rules := Rules{Settings: Settings{HoldDays: 3}, Past: []PastSettings{{Settings{HoldDays: 1}, noon}, {Settings{HoldDays: 2}, noon.Add(time.Hour)}}}
+	rules := Rules{Settings: Settings{HoldDays: 3},
+		Past: []PastSettings{{Settings{HoldDays: 1}, noon}, {Settings{HoldDays: 2}, noon.Add(time.Hour)}}}
 	own := Influencer{Unproven: []UnprovenSince{{noon, "pay"}, {noon.Add(time.Hour), ""}}}
 	f := func(at time.Time, days int, unproven string) {
 		t.Helper()

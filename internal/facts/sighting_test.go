@@ -53,7 +53,8 @@ func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 		return e
 	}
 	net := "network=" + heldBy(Key{KeyEmail, "e"}, "n", false)[0].Value + " " + id
-	f("a network by hour of receipt", "email=e "+id+" 10 0..2 60..62; "+net+" 10 10..20 60..61; "+net+" 10 70..70 62..62; visitor="+id+" "+id+" 10 0..2 60..62",
+	f("a network by hour of receipt",
+		"email=e "+id+" 10 0..2 60..62; "+net+" 10 10..20 60..61; "+net+" 10 70..70 62..62; visitor="+id+" "+id+" 10 0..2 60..62",
 		inNetwork(0, 10), inNetwork(1, 20), inNetwork(2, 70))
 	f("bots are not seen", "", bot)
 	f("nobody is not seen", "", seen("", "e", 0))

@@ -23,7 +23,8 @@ func TestFolding(t *testing.T) {
 	f(Code, "straße", "STRASSE")
 	f(Code, "STRAẞE", "STRASSE")
 	f(Code, "é", "É")
-	for _, invisible := range []string{"\uFE0F", "\uFE00", "\U000E0100", "\u034F", "\u3164", "\uFFA0", "\u115F", "\u1160", "\u17B4", "\u180B", "\u2800", "\u200D", "\u2060", "\uFEFF", "\u00AD"} {
+	for _, invisible := range []string{"\uFE0F", "\uFE00", "\U000E0100", "\u034F", "\u3164", "\uFFA0", "\u115F", "\u1160", "\u17B4", "\u180B",
+		"\u2800", "\u200D", "\u2060", "\uFEFF", "\u00AD"} {
 		f(Code, invisible+" ANA"+invisible+"10"+invisible+" ", "ANA10")
 		f(Name, invisible+" Ana"+invisible+" Prado"+invisible, "ana prado")
 		f(Code, invisible, "")

@@ -155,7 +155,8 @@ func TestNormalID(t *testing.T) {
 	f("gid://shopify/Customer/1", "gid://shopify/Customer/1")
 	f("100", "100")
 	f(strings.Repeat("x", 512), strings.Repeat("x", 512))
-	for _, nothing := range []string{"", " ", "0", "000", "null", "Undefined", "NaN", "00000000-0000-0000-0000-000000000000", "[object Object]", strings.Repeat("x", 513), "c-\ufffd"} {
+	for _, nothing := range []string{"", " ", "0", "000", "null", "Undefined", "NaN", "00000000-0000-0000-0000-000000000000",
+		"[object Object]", strings.Repeat("x", 513), "c-\ufffd"} {
 		f(nothing, "")
 	}
 }

@@ -59,7 +59,8 @@ func TestIDsOfOtherKinds(t *testing.T) {
 	f("stream", k.Stream("999999999999"), false, "999999999999")
 	f("stream", k.Stream("0123456789abc"), false, "0123456789abc")
 	f("stream", k.Stream("0123456789xy"), false, "0123456789xy")
-	values := map[string]bool{k.VisitorID("x"): true, k.SessionID("x"): true, k.EventID("x"): true, k.Stream("x"): true, k.Customer("x"): true, k.Digest([]byte("x")): true, k.IdempotencyKey("x"): true}
+	values := map[string]bool{k.VisitorID("x"): true, k.SessionID("x"): true, k.EventID("x"): true, k.Stream("x"): true, k.Customer("x"): true,
+		k.Digest([]byte("x")): true, k.IdempotencyKey("x"): true}
 	if len(values) != 7 {
 		t.Errorf("kinds share digests: %v", values)
 	}

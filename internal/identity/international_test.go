@@ -67,7 +67,8 @@ func TestMostExamplesNeedNoParsing(t *testing.T) {
 }
 
 func FuzzInternationalNumber(f *testing.F) {
-	for _, raw := range []string{"+4915112345678", "+44 20 7946 0958", "+1 (212) 555-0100", "+39 06 698", "+5491123456789", "+81-90-1234-5678", "+8613912345678", "+2", "+", "+. "} {
+	for _, raw := range []string{"+4915112345678", "+44 20 7946 0958", "+1 (212) 555-0100", "+39 06 698", "+5491123456789", "+81-90-1234-5678",
+		"+8613912345678", "+2", "+", "+. "} {
 		f.Add(raw, uint64(0))
 	}
 	f.Fuzz(func(t *testing.T, raw string, seed uint64) {

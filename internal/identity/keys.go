@@ -37,7 +37,8 @@ func NewHasher(secret []byte) (*Hasher, error) {
 }
 
 // ErrSameMark says that two secrets cannot follow each other: their keys could not be told apart.
-var ErrSameMark = errors.New("identity: the former secret and the current one are the same, or have the same mark: make another current one")
+var ErrSameMark = errors.New("identity: the former secret and the current one are the same, or have the same mark: make another " +
+	"current one")
 
 // Rotating is the hasher while its secret takes the place of a former one: its Keys have
 // those of the former secret beside them.

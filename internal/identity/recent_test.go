@@ -6,7 +6,8 @@ func TestARecentKeyIsTheKey(t *testing.T) {
 	k := newHasher(t, 7).Company("co_1", "BR")
 	r := k.Recent()
 	defer r.Release()
-	for _, raw := range []string{"", "42", "42", "a@example.com", "", "null", "+4915112345678", "42", "0190a1f0-7c00-7000-8000-00000000000A", "abcdef012345"} {
+	for _, raw := range []string{"", "42", "42", "a@example.com", "", "null", "+4915112345678", "42",
+		"0190a1f0-7c00-7000-8000-00000000000A", "abcdef012345"} {
 		f := func(kind string, got []byte, want string) {
 			if string(got) != want {
 				t.Errorf("%s of %q: %q, want %q", kind, raw, got, want)

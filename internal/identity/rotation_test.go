@@ -19,7 +19,8 @@ func TestRotatingHasherMakesTheKeysOfBothSecrets(t *testing.T) {
 	h := rotating(t, 8, 7)
 	keys := h.Company("co_1", "BR")
 	former, rotates := keys.Former()
-	if !rotates || former.Email("ana@example.com") != pinnedEmail || keys.Email("ana@example.com") != newHasher(t, 8).Company("co_1", "BR").Email("ana@example.com") {
+	if !rotates || former.Email("ana@example.com") != pinnedEmail ||
+		keys.Email("ana@example.com") != newHasher(t, 8).Company("co_1", "BR").Email("ana@example.com") {
 		t.Error("the keys are not those of the two secrets")
 	}
 	r := keys.Recent()
@@ -82,7 +83,8 @@ func TestMarkTellsSecretsApart(t *testing.T) {
 			t.Errorf("%q has a mark", text)
 		}
 	}
-	if a, b := WithMark(make([]byte, 16), pinnedEmail), WithMark(make([]byte, 16), "no key"); string(a[14:]) == string(b[14:]) || string(b) != string(make([]byte, 16)) {
+	if a, b := WithMark(make([]byte, 16), pinnedEmail), WithMark(make([]byte, 16), "no key"); string(a[14:]) == string(b[14:]) ||
+		string(b) != string(make([]byte, 16)) {
 		t.Errorf("%x and %x", a, b)
 	}
 }

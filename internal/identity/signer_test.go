@@ -101,7 +101,8 @@ func FuzzSignatures(f *testing.F) {
 			}
 		}
 		name := wire.ClickName(text)
-		if !strings.HasPrefix(text, name) || len(text)-len(name) != 0 && len(text)-len(name) != 14 || wire.ClickName(name) != name && len(name) < len(text)-14 {
+		if !strings.HasPrefix(text, name) || len(text)-len(name) != 0 && len(text)-len(name) != 14 ||
+			wire.ClickName(name) != name && len(name) < len(text)-14 {
 			t.Errorf("%q has the name %q", text, name)
 		}
 		if inner, _, ok := wire.CutMAC(text); ok && uuidtext.Is(inner) && keys.VisitorID(text) != keys.VisitorID(inner) {

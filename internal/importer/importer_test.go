@@ -134,7 +134,8 @@ func TestEventsArriveInBatchesAndTheProgressIsRemoved(t *testing.T) {
 func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 	e := newEdge(t)
 	long := fmt.Sprintf(`{"eventId":"1","x":%q}`, strings.Repeat("x", 400_000))
-	_, err := Events(t.Context(), Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1", "k")
+	_, err := Events(t.Context(),
+		Config{File: "-", Stdin: strings.NewReader(long + "\n" + long + "\n" + long), StateDir: t.TempDir()}, e.URL, "c_1", "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,8 @@ func TestBatchesStayBelowTheEdgesBytes(t *testing.T) {
 
 func TestRejectedLinesAreKeptWithTheirReasons(t *testing.T) {
 	e := newEdge(t)
-	path := writeFile(t, "events.jsonl", `{"eventId":"1"}`+"\nnot json\n"+`{"eventId":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"eventId":"2"}`+"\n")
+	path := writeFile(t, "events.jsonl",
+		`{"eventId":"1"}`+"\nnot json\n"+`{"eventId":"bad"}`+"\n"+strings.Repeat("y", maxLine+1)+"\n"+`{"eventId":"2"}`+"\n")
 	s, err := Events(t.Context(), Config{File: path}, e.URL, "c_1", "k")
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +345,8 @@ func TestVersionsOfAnOrderAreSentInTheFilesOrder(t *testing.T) {
 		versions[o.OrderID] = append(versions[o.OrderID], o.Version)
 		if o.OrderID == "refused" {
 			w.WriteHeader(400)
-			io.WriteString(w, `{"success":false,"error":{"code":"validation_error","message":"no","details":[{"field":"totalPrice","code":"required","message":"is missing"}]}}`)
+			io.WriteString(w, `{"success":false,"error":{"code":"validation_error","message":"no","details":[{"field":"totalPrice",`+
+				`"code":"required","message":"is missing"}]}}`)
 		}
 	}))
 	defer server.Close()
@@ -365,7 +368,8 @@ func TestVersionsOfAnOrderAreSentInTheFilesOrder(t *testing.T) {
 		}
 	}
 	rejected, err := os.ReadFile(path + ".rejected.jsonl")
-	if err != nil || !strings.Contains(string(rejected), `"line":401,"reasons":[{"code":"required","message":"is missing","field":"totalPrice"}]`) {
+	if err != nil || !strings.Contains(string(rejected),
+		`"line":401,"reasons":[{"code":"required","message":"is missing","field":"totalPrice"}]`) {
 		t.Errorf("rejections: %v\n%s", err, rejected)
 	}
 }
@@ -404,7 +408,8 @@ func TestProgressThatCannotBeKeptEndsTheImport(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := Orders(ctx, Config{File: writeFile(t, "orders.jsonl", text.String()), StateDir: state, SaveEvery: 1, Backoff: quick}, server.URL, "key")
+	_, err := Orders(ctx,
+		Config{File: writeFile(t, "orders.jsonl", text.String()), StateDir: state, SaveEvery: 1, Backoff: quick}, server.URL, "key")
 	if err == nil || !strings.Contains(err.Error(), "save progress") {
 		t.Errorf("%v; want it to say that the progress could not be saved", err)
 	}
@@ -417,7 +422,8 @@ func TestPlainReportHasOneLineAndASummary(t *testing.T) {
 	r.started = time.Now().Add(-10 * time.Second)
 	r.Report(Progress{Lines: 100, Bytes: 50, TotalBytes: 100})
 	r.Report(Progress{Lines: 101, Bytes: 51, TotalBytes: 100})
-	r.Finish("e.jsonl", Summary{Progress: Progress{Lines: 200, Accepted: 199, Rejected: 1}, RejectedFile: "e.jsonl.rejected.jsonl", TellsDuplicates: true}, nil)
+	r.Finish("e.jsonl", Summary{Progress: Progress{Lines: 200, Accepted: 199, Rejected: 1}, RejectedFile: "e.jsonl.rejected.jsonl",
+		TellsDuplicates: true}, nil)
 	if got := out.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "50 %, about 10s left") ||
 		!strings.Contains(got, "imported e.jsonl: 200 lines, 199 accepted (0 of them known already), 1 rejected") {
 		t.Errorf("reported:\n%s", got)
@@ -431,7 +437,8 @@ func TestKnownAlreadyIsSaidOfEventsOnly(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	f(Summary{Progress: Progress{Lines: 3, Accepted: 3, Duplicates: 2}, TellsDuplicates: true}, "imported x: 3 lines, 3 accepted (2 of them known already), 0 rejected")
+	f(Summary{Progress: Progress{Lines: 3, Accepted: 3, Duplicates: 2}, TellsDuplicates: true},
+		"imported x: 3 lines, 3 accepted (2 of them known already), 0 rejected")
 	f(Summary{Progress: Progress{Lines: 3, Accepted: 3}}, "imported x: 3 lines, 3 accepted, 0 rejected")
 }
 
@@ -462,24 +469,29 @@ func TestWarningsAreCountedByTheirKind(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s, err := Orders(t.Context(), Config{File: "-", StateDir: t.TempDir(), Concurrency: 1, Stdin: strings.NewReader("{}\n{}\n{}\n")}, server.URL, "key")
+	s, err := Orders(t.Context(),
+		Config{File: "-", StateDir: t.TempDir(), Concurrency: 1, Stdin: strings.NewReader("{}\n{}\n{}\n")}, server.URL, "key")
 	if err != nil || s.Accepted != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	var out bytes.Buffer
 	NewReporter(&out, false).Finish("f", s, nil)
 	_, got, _ := strings.Cut(out.String(), "\n")
-	if want := "  warned of in 2 accepted lines: invalid_format provinceCode\n  warned of in 1 accepted lines: unknown_field items[].color\n"; got != want {
+	if want := "  warned of in 2 accepted lines: invalid_format provinceCode\n  warned of in 1 accepted lines: unknown_field " +
+		"items[].color\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 func TestWarningsOfEventsAreCounted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, `{"results":[{"status":"ok"},{"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"m"}]}]}`)
+		io.WriteString(w, `{"results":[{"status":"ok"},{"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field",`+
+			`"message":"m"}]}]}`)
 	}))
 	defer server.Close()
-	s, err := Events(t.Context(), Config{File: "-", StateDir: t.TempDir(), Stdin: strings.NewReader(`{"timestamp":1}` + "\n" + `{"timestamp":2}` + "\n")}, server.URL, "co", "key")
+	s, err := Events(t.Context(),
+		Config{File: "-", StateDir: t.TempDir(), Stdin: strings.NewReader(`{"timestamp":1}` + "\n" + `{"timestamp":2}` + "\n")},
+		server.URL, "co", "key")
 	if err != nil || s.Accepted != 2 {
 		t.Fatalf("%+v, %v", s, err)
 	}

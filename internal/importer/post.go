@@ -107,7 +107,8 @@ func (p *poster) post(ctx context.Context, body []byte) (response, error) {
 			return response{}, fmt.Errorf("nothing was taken for %s: %w", p.backoff.gaveUpAfter(since), err)
 		}
 		p.retries.Add(1)
-		if !background.Sleep(ctx, min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)) { // the last attempt is made at the limit, not after it
+		// the last attempt is made at the limit, not after it
+		if !background.Sleep(ctx, min(p.backoff.wait(n, retryAfter), p.backoff.GiveUp-since)) {
 			return response{}, ctx.Err()
 		}
 	}

@@ -138,7 +138,8 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	if saveErr := j.save(); err == nil { // also after an error: the outcomes so far are kept
 		err = saveErr
 	}
-	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), Warnings: j.state.Warnings, TellsDuplicates: p.tellsDuplicates}
+	summary := Summary{Progress: c.progress(), Resumed: resumed, Took: time.Since(started), Warnings: j.state.Warnings,
+		TellsDuplicates: p.tellsDuplicates}
 	if j.state.Rejected > 0 {
 		summary.RejectedFile = j.rejected
 	}

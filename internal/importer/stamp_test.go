@@ -22,14 +22,18 @@ func TestOrderWithoutUpdatedAtHasTheVersionOfItsCreation(t *testing.T) {
 	}
 	f(`{"orderId":"1","createdAt":"2026-03-15T12:00:00Z","totalPrice":200.00}`,
 		`{"orderId":"1","createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z","totalPrice":200.00}`)
-	f(`{ "updatedAt" : null, "totalPrice": 12345678901234567.10, "items": [{"price": 0.10, "createdAt": "x", "updatedAt": null}], "createdAt" : "2026-03-15T12:00:00Z" }`,
-		`{ "updatedAt" : "2026-03-15T12:00:00Z", "totalPrice": 12345678901234567.10, "items": [{"price": 0.10, "createdAt": "x", "updatedAt": null}], "createdAt" : "2026-03-15T12:00:00Z" }`)
+	f(`{ "updatedAt" : null, "totalPrice": 12345678901234567.10, "items": [{"price": 0.10, "createdAt": "x", "updatedAt": null}], `+
+		`"createdAt" : "2026-03-15T12:00:00Z" }`,
+		`{ "updatedAt" : "2026-03-15T12:00:00Z", "totalPrice": 12345678901234567.10, "items": [{"price": 0.10, "createdAt": "x", "updatedAt": `+
+			`null}], "createdAt" : "2026-03-15T12:00:00Z" }`)
 	f(`{"createdAt":"2026-03-15T12:00:00Z","n":1e2}`, `{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z","n":1e2}`)
 
 	unchanged := func(line string) { t.Helper(); f(line, line) }
 	unchanged(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-16T12:00:00Z"}`)
-	f(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":""}`, `{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z"}`) // as absent
-	f(`{"createdAt":"2026-03-15T12:00:00.123-03:00"}`, `{"createdAt":"2026-03-15T12:00:00.123-03:00","updatedAt":"2026-03-15T12:00:00.123-03:00"}`)
+	// as absent
+	f(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":""}`, `{"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z"}`)
+	f(`{"createdAt":"2026-03-15T12:00:00.123-03:00"}`,
+		`{"createdAt":"2026-03-15T12:00:00.123-03:00","updatedAt":"2026-03-15T12:00:00.123-03:00"}`)
 	f(`{"createdAt":"2026-03-15T12:00:00+0000"}`, `{"createdAt":"2026-03-15T12:00:00+0000","updatedAt":"2026-03-15T12:00:00+0000"}`)
 	unchanged(`{"createdAt":"2026-03-15T12:00:00Z","updatedAt":null,"updatedAt":"2026-03-16T12:00:00Z"}`)
 	unchanged(`{"createdAt":"","totalPrice":1.10}`)
@@ -48,18 +52,22 @@ func TestOrdersAreSentWithTheirStamps(t *testing.T) {
 		got = append(got, string(body))
 	}))
 	defer server.Close()
-	s, err := Orders(t.Context(), Config{File: "-", StateDir: t.TempDir(), Concurrency: 1, Stdin: strings.NewReader(`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z"}`)}, server.URL, "key")
+	s, err := Orders(t.Context(),
+		Config{File: "-", StateDir: t.TempDir(), Concurrency: 1,
+			Stdin: strings.NewReader(`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z"}`)}, server.URL, "key")
 	if err != nil || s.Accepted != 1 || s.TellsDuplicates {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if want := []string{`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z","updatedAt":"2026-03-15T12:00:00Z"}`}; !slices.Equal(got, want) {
+	if want := []string{`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z",` +
+		`"updatedAt":"2026-03-15T12:00:00Z"}`}; !slices.Equal(got, want) {
 		t.Errorf("sent %q, want %q", got, want)
 	}
 }
 
 func TestEventsWithoutIDAreKnownWhenTheyComeAgain(t *testing.T) {
 	const text = `{"event":"PAGE_VIEW","timestamp":"2026-03-15T12:00:00Z","payload":{"price":0.10}}`
-	file := text + "\n" + text + "\r\n" + `{"eventId":null,` + text[1:] + "\n" + `["r1",null,"2026-03-15T12:00:00.5Z","PAGE_VIEW",null,null,{}]`
+	file := text + "\n" + text + "\r\n" + `{"eventId":null,` + text[1:] + "\n" +
+		`["r1",null,"2026-03-15T12:00:00.5Z","PAGE_VIEW",null,null,{}]`
 	e := newEdge(t)
 	for run, want := range []int64{0, 4} {
 		s, err := Events(t.Context(), Config{File: writeFile(t, "e.jsonl", file)}, e.URL, "c_1", "k")

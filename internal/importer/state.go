@@ -91,7 +91,8 @@ func (j *journal) openRejected() (err error) {
 	}
 	// The lines hold shoppers' personal data: only the owner may read the file.
 	if j.path == "" { // two imports may begin in one second
-		if j.file, err = os.CreateTemp(filepath.Dir(j.rejected), strings.TrimSuffix(filepath.Base(j.rejected), rejectedSuffix)+"-*"+rejectedSuffix); err != nil {
+		if j.file, err = os.CreateTemp(filepath.Dir(j.rejected),
+			strings.TrimSuffix(filepath.Base(j.rejected), rejectedSuffix)+"-*"+rejectedSuffix); err != nil {
 			return fmt.Errorf("rejections: %w", err)
 		}
 		j.rejected = j.file.Name()

@@ -87,8 +87,9 @@ func Record(value []byte, x *attribution.Index) Event {
 	e, err := facts.ParseEvent(value)
 	out := Event{
 		ID: e.EventID, Name: e.Event.Event, At: e.At, ReceivedAt: e.ReceivedAt, Skew: time.Duration(e.ClockSkewMs) * time.Millisecond,
-		Via: e.Via, Trust: e.Trust, Bot: e.Bot, Consent: e.Consent, Page: pageOf(e.Context.Page), Members: membersOf(e.Payload), Visitor: Mark(e.Visitor),
-		Touch: Touch{Kind: facts.Direct},
+		Via: e.Via, Trust: e.Trust, Bot: e.Bot, Consent: e.Consent, Page: pageOf(e.Context.Page), Members: membersOf(e.Payload),
+		Visitor: Mark(e.Visitor),
+		Touch:   Touch{Kind: facts.Direct},
 	}
 	if e.Context.Library.Name != "" {
 		out.Library = e.Context.Library.Name + " " + e.Context.Library.Version
@@ -106,7 +107,8 @@ func Record(value []byte, x *attribution.Index) Event {
 		out.Erasure = append(out.Erasure, facts.ErasedDigest(e.CompanyID, k))
 	}
 	t := x.Arrival(&e)
-	out.Touch = Touch{Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel, InfluencerID: t.InfluencerID, Influencer: t.InfluencerName}
+	out.Touch = Touch{Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Channel: t.Channel, InfluencerID: t.InfluencerID,
+		Influencer: t.InfluencerName}
 	out.Effect = effectOf(&e, &out.Touch)
 	return out
 }

@@ -24,8 +24,10 @@ func rules() *attribution.Index {
 
 func view(change func(e *wire.Event)) []byte {
 	e := wire.Event{
-		CompanyID: "c_1", EventID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", Event: "PAGE_VIEW", Timestamp: came.Add(-time.Second), ReceivedAt: came,
-		VisitorID: "0199f3a0-0000-7000-8000-00000000000a", Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
+		CompanyID: "c_1", EventID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", Event: "PAGE_VIEW",
+		Timestamp: came.Add(-time.Second), ReceivedAt: came,
+		VisitorID: "0199f3a0-0000-7000-8000-00000000000a", Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS,
+		Trust:   wire.TrustOpen,
 		Context: wire.Context{Page: wire.Page{URL: "https://loja.example.com/p/vestido?nome=Maria", Path: "/p/vestido"}},
 	}
 	change(&e)
@@ -52,7 +54,8 @@ func TestWhatAnEventDoes(t *testing.T) {
 	if ours.Touch.Influencer != "Ana Prado" || ours.Touch.Kind != facts.ByUTM {
 		t.Errorf("%+v", ours.Touch)
 	}
-	f("an influencer's link", inspect.Ours, at("https://loja.example.com/?trb_click=abc123.01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2.1aaaaaaaaaaaa"))
+	f("an influencer's link", inspect.Ours,
+		at("https://loja.example.com/?trb_click=abc123.01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2.1aaaaaaaaaaaa"))
 	f("another campaign", inspect.Came, at("https://loja.example.com/?utm_source=google&utm_medium=cpc"))
 	f("a bot", inspect.Program, func(e *wire.Event) { e.Bot = wire.BotKnown })
 	f("an old one", inspect.Late, func(e *wire.Event) { e.Timestamp = came.AddDate(0, 0, -8) })
@@ -90,7 +93,8 @@ func TestNobodyIsShown(t *testing.T) {
 			t.Errorf("%s shows %q", text, secret)
 		}
 	}
-	if got.Page != "loja.example.com/p/vestido" || strings.Join(got.Members, " ") != "items nome" || len(got.Keys) < 3 || got.Visitor == "" || got.Visitor != inspect.Mark("0199f3a0-0000-7000-8000-00000000000a") {
+	if got.Page != "loja.example.com/p/vestido" || strings.Join(got.Members, " ") != "items nome" || len(got.Keys) < 3 || got.Visitor == "" ||
+		got.Visitor != inspect.Mark("0199f3a0-0000-7000-8000-00000000000a") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -119,13 +123,17 @@ func TestALongPartOfAPathIsAMark(t *testing.T) {
 	const random = "9f3b5d2e4c1a4e9f"
 	marked := "~" + inspect.Mark(random)[:2]
 	for text, want := range map[string]string{
-		`{"url":"https://a-shop-of-many-letters.example.com/p/` + token + `?x=1"}`:    `{"url":"https://a-shop-of-many-letters.example.com/p/` + mark + `?x=1"}`,
-		`{"path":"/pay/` + token + `"}`:                                               `{"path":"/pay/` + mark + `"}`,
-		`{"path":"/` + token + `"}`:                                                   `{"path":"/` + mark + `"}`,
-		`{"a":"1/2/3","b":"` + token + `"}`:                                           `{"a":"1/2/3","b":"` + token + `"}`, // a text in base64
-		`{"a":"1/2/3","b":"` + random + `"}`:                                          `{"a":"1/2/3","b":"` + marked + `"}`,
-		`{"a":"?t=` + random + `&utm_campaign=vestido-de-festa-2026#` + random + `"}`: `{"a":"?t=` + marked + `&utm_campaign=vestido-de-festa-2026#` + marked + `"}`,
-		`{"userAgent":"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36","at":"2026-11-24T18:53:35.123Z"}`: `{"userAgent":"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36","at":"2026-11-24T18:53:35.123Z"}`,
+		`{"url":"https://a-shop-of-many-letters.example.com/p/` + token +
+			`?x=1"}`: `{"url":"https://a-shop-of-many-letters.example.com/p/` + mark + `?x=1"}`,
+		`{"path":"/pay/` + token + `"}`:      `{"path":"/pay/` + mark + `"}`,
+		`{"path":"/` + token + `"}`:          `{"path":"/` + mark + `"}`,
+		`{"a":"1/2/3","b":"` + token + `"}`:  `{"a":"1/2/3","b":"` + token + `"}`, // a text in base64
+		`{"a":"1/2/3","b":"` + random + `"}`: `{"a":"1/2/3","b":"` + marked + `"}`,
+		`{"a":"?t=` + random + `&utm_campaign=vestido-de-festa-2026#` + random + `"}`: `{"a":"?t=` + marked +
+			`&utm_campaign=vestido-de-festa-2026#` + marked + `"}`,
+		`{"userAgent":"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36",` +
+			`"at":"2026-11-24T18:53:35.123Z"}`: `{"userAgent":"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36",` +
+			`"at":"2026-11-24T18:53:35.123Z"}`,
 	} {
 		if got := inspect.Marked(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
@@ -139,7 +147,8 @@ func TestATextShowsWhatItIs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Ana Prado": "Ana Prado", "São João ❤": "São João ❤", "": "", "{\n\t}": "{\n\t}",
-		"gpj.\u202eexe": `gpj.\u202eexe`, "Ana\u200b Prado": `Ana\u200b Prado`, "a\x1b[2J\u2028b": `a\u001b[2J\u2028b`, "\u2066x\u2069": `\u2066x\u2069`, "\U000e0041": `\ue0041`,
+		"gpj.\u202eexe": `gpj.\u202eexe`, "Ana\u200b Prado": `Ana\u200b Prado`, "a\x1b[2J\u2028b": `a\u001b[2J\u2028b`,
+		"\u2066x\u2069": `\u2066x\u2069`, "\U000e0041": `\ue0041`,
 	} {
 		if got := inspect.Visible(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -154,7 +163,8 @@ func TestATextShowsWhatItIs(t *testing.T) {
 		"/p/a":                                 "",
 	} {
 		got := inspect.Place(address)
-		if strings.ContainsFunc(got, func(r rune) bool { return r >= 0x80 }) || want != "" && got != want || strings.HasPrefix(address, "/") && got != "" {
+		if strings.ContainsFunc(got, func(r rune) bool { return r >= 0x80 }) || want != "" && got != want ||
+			strings.HasPrefix(address, "/") && got != "" {
 			t.Errorf("%q: %q, want %q", address, got, want)
 		}
 	}

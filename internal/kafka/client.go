@@ -64,7 +64,8 @@ func NewClient(config Config) (*Client, error) {
 		return nil, errors.New("kafka: no broker address given")
 	}
 	if !prefixForm.MatchString(config.TopicPrefix) {
-		return nil, fmt.Errorf("kafka: the topic prefix %q may have letters, digits, dots, underscores and hyphens, 100 at most", config.TopicPrefix)
+		return nil, fmt.Errorf("kafka: the topic prefix %q may have letters, digits, dots, underscores and hyphens, 100 at most",
+			config.TopicPrefix)
 	}
 	var mechanism sasl.Mechanism // nil: none
 	if config.SASL.Mechanism != "" {

@@ -98,7 +98,8 @@ func (c *Client) Topics(ctx context.Context, names ...string) ([]TopicState, err
 		states[i] = TopicState{Name: name}
 		if topic, found := topics[name]; found {
 			states[i].addPartitions(topic.Partitions)
-			there.Resources = append(there.Resources, kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: c.Named(name)})
+			there.Resources = append(there.Resources,
+				kafka.DescribeConfigRequestResource{ResourceType: kafka.ResourceTypeTopic, ResourceName: c.Named(name)})
 		}
 	}
 	if len(there.Resources) == 0 {

@@ -20,7 +20,8 @@ const (
 // until ctx ends, and hands each record to handle; an error of handle ends it.
 // caughtUp, if not nil, is called once, when the end of the log as it stood at
 // the start has been reached. During a broker's outage it tries again.
-func (c *Client) Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r Record) error, caughtUp func()) error {
+func (c *Client) Follow(ctx context.Context, topic string, partition int, from int64, handle func(offset int64, r Record) error,
+	caughtUp func()) error {
 	name := c.Named(topic)
 	end, err := c.logEnd(ctx, topic, partition)
 	if err != nil {

@@ -20,7 +20,8 @@ func TestASlowReaderIsNotCaughtUp(t *testing.T) {
 	if err := client.EnsureTopics(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory, kafka.Record{Key: []byte("k"), Value: []byte("v")}); err != nil {
+	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory,
+		kafka.Record{Key: []byte("k"), Value: []byte("v")}); err != nil {
 		t.Fatal(err)
 	}
 	var open atomic.Bool
@@ -57,7 +58,8 @@ func TestAGapHoldsNoRecord(t *testing.T) {
 	if err := client.EnsureTopics(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory, kafka.Record{Key: []byte("k"), Value: []byte("v")}); err != nil {
+	if err := kafka.NewProducer(client).Produce(t.Context(), wire.TopicDirectory,
+		kafka.Record{Key: []byte("k"), Value: []byte("v")}); err != nil {
 		t.Fatal(err)
 	}
 	if !client.IsGap(t.Context(), wire.TopicDirectory, 0, 1, 2) {

@@ -131,7 +131,8 @@ func (g *Group) ownedPartitions(assignments map[string][]kafka.PartitionAssignme
 		if i == 0 {
 			first = indices
 		} else if !slices.Equal(first, indices) {
-			return nil, fmt.Errorf("kafka: group %s owns partitions %v of %s and %v of %s: the topics' partition counts must be equal", g.id, first, g.topics[0], indices, topic)
+			return nil, fmt.Errorf("kafka: group %s owns partitions %v of %s and %v of %s: the topics' partition counts must be equal", g.id, first,
+				g.topics[0], indices, topic)
 		}
 	}
 	return first, nil

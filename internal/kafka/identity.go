@@ -76,7 +76,8 @@ func (c *Client) TopicID(ctx context.Context, topic string) (string, error) {
 // RecordAt reads the record of an offset; false where the log has none there.
 func (c *Client) RecordAt(ctx context.Context, topic string, partition int, offset int64) (wire.Fetched, bool, error) {
 	response, err := c.client.Fetch(ctx, &kafka.FetchRequest{
-		Topic: c.Named(topic), Partition: partition, Offset: offset, MinBytes: 1, MaxBytes: 1, MaxWait: fetchWait, // a broker sends at least one batch
+		// a broker sends at least one batch
+		Topic: c.Named(topic), Partition: partition, Offset: offset, MinBytes: 1, MaxBytes: 1, MaxWait: fetchWait,
 	})
 	if err == nil {
 		err = response.Error

@@ -189,7 +189,8 @@ func TestAPartitionWithoutALeaderIsWaitedFor(t *testing.T) {
 		response.Brokers = []kmsg.MetadataResponseBroker{{Host: host, Port: int32(port)}}
 		topic := kmsg.MetadataResponseTopic{Topic: kmsg.StringPtr(wire.TopicEvents)}
 		for p := range int32(plan.Partitions) {
-			topic.Partitions = append(topic.Partitions, kmsg.MetadataResponseTopicPartition{Partition: p, Leader: -1, ErrorCode: kerr.LeaderNotAvailable.Code})
+			topic.Partitions = append(topic.Partitions,
+				kmsg.MetadataResponseTopicPartition{Partition: p, Leader: -1, ErrorCode: kerr.LeaderNotAvailable.Code})
 		}
 		response.Topics = append(response.Topics, topic)
 		return response, nil, true
@@ -201,7 +202,8 @@ func TestAPartitionWithoutALeaderIsWaitedFor(t *testing.T) {
 	defer fresh.Close()
 	producer := kafka.NewProducer(fresh)
 	record := kafka.Record{Key: []byte("k"), Value: []byte("v")}
-	if err := producer.ProducePartition(t.Context(), wire.TopicEvents, 0, []kafka.Record{record}); !kafka.IsTemporary(err) || kafka.IsRefusal(err) {
+	if err := producer.ProducePartition(t.Context(), wire.TopicEvents, 0, []kafka.Record{record}); !kafka.IsTemporary(err) ||
+		kafka.IsRefusal(err) {
 		t.Fatalf("without a leader: %v, want a temporary error", err)
 	}
 	elected.Store(true) // the client learns it when it asks for metadata again

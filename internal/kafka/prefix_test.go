@@ -30,7 +30,8 @@ func TestInstallationsWithPrefixesShareAClusterAndNothingElse(t *testing.T) {
 				t.Errorf("%q: missing %v (%v), want the events", prefix, missing, err)
 			}
 		}
-		if err := client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+		if err := client.EnsureTopics(ctx,
+			kafka.TopicPlan{Partitions: devtest.Partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 			t.Fatal(err)
 		}
 		clients = append(clients, client)
@@ -55,7 +56,8 @@ func TestInstallationsWithPrefixesShareAClusterAndNothingElse(t *testing.T) {
 		if _, next, err := group.Bounds(ctx, wire.TopicEvents, partition); err != nil || next != int64(i+1) {
 			t.Errorf("%q: the log ends at %d (%v), want %d", client.Named(""), next, err, i+1)
 		}
-		if r, found, err := client.RecordAt(ctx, wire.TopicEvents, partition, 0); err != nil || !found || string(r.Value) != client.Named("value") {
+		if r, found, err := client.RecordAt(ctx, wire.TopicEvents, partition, 0); err != nil || !found ||
+			string(r.Value) != client.Named("value") {
 			t.Errorf("%q: %q, found: %t (%v)", client.Named(""), r.Value, found, err)
 		}
 		if records, err := client.ReadPartition(ctx, wire.TopicEvents, partition); err != nil || len(records) != i+1 {
@@ -65,7 +67,8 @@ func TestInstallationsWithPrefixesShareAClusterAndNothingElse(t *testing.T) {
 			t.Errorf("%q: a tail of %d records (%v)", client.Named(""), len(tail.Values), err)
 		}
 		topics, err := client.Topics(ctx, wire.TopicEvents, wire.TopicDirectory)
-		if err != nil || topics[0].Name != wire.TopicEvents || topics[0].Partitions != devtest.Partitions || topics[1].Settings["cleanup.policy"] != "compact" {
+		if err != nil || topics[0].Name != wire.TopicEvents || topics[0].Partitions != devtest.Partitions ||
+			topics[1].Settings["cleanup.policy"] != "compact" {
 			t.Errorf("%q: %+v (%v)", client.Named(""), topics, err)
 		}
 		ownsAll(t, group)
@@ -84,7 +87,8 @@ func TestInstallationsWithPrefixesShareAClusterAndNothingElse(t *testing.T) {
 			t.Errorf("no group %s: %q", name, names)
 		}
 	}
-	if _, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}, TopicPrefix: "a/b"}); err == nil || !strings.Contains(err.Error(), `"a/b"`) {
+	if _, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}, TopicPrefix: "a/b"}); err == nil ||
+		!strings.Contains(err.Error(), `"a/b"`) {
 		t.Errorf("the prefix a/b: %v", err)
 	}
 }

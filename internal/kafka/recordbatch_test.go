@@ -48,7 +48,8 @@ func TestRecordSetsAreReadByTheLibrary(t *testing.T) {
 			}
 			f("key", got.Key, records[i].Key)
 			f("value", got.Value, records[i].Value)
-			if got.Offset != int64(i) || !got.Time.Equal(at) || len(got.Headers) != 1 || got.Headers[0].Key != "v" || string(got.Headers[0].Value) != "1" {
+			if got.Offset != int64(i) || !got.Time.Equal(at) || len(got.Headers) != 1 || got.Headers[0].Key != "v" ||
+				string(got.Headers[0].Value) != "1" {
 				t.Fatalf("record %d: %+v", i, got)
 			}
 		}

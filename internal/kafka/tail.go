@@ -45,7 +45,8 @@ func (c *Client) Tail(ctx context.Context, topic string, key []byte, from int64,
 		first = from
 	}
 	for next := first; next < end.next; {
-		response, err := c.client.Fetch(ctx, &kafka.FetchRequest{Topic: c.Named(topic), Partition: partition, Offset: next, MinBytes: 1, MaxBytes: tailFetch, MaxWait: fetchWait})
+		response, err := c.client.Fetch(ctx,
+			&kafka.FetchRequest{Topic: c.Named(topic), Partition: partition, Offset: next, MinBytes: 1, MaxBytes: tailFetch, MaxWait: fetchWait})
 		if err == nil {
 			err = response.Error
 		}

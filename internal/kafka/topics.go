@@ -64,7 +64,8 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			return fmt.Errorf("kafka: create topic %s: %w", name, err)
 		}
 	}
-	if err := c.awaitLeaders(ctx, wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults); err != nil {
+	if err := c.awaitLeaders(ctx, wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected,
+		wire.TopicResults); err != nil {
 		return err
 	}
 	events, err := c.Partitions(ctx, wire.TopicEvents)
@@ -76,10 +77,12 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 		return err
 	}
 	if events != commerce {
-		return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of both", wire.TopicEvents, events, wire.TopicCommerce, commerce)
+		return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of both",
+			wire.TopicEvents, events, wire.TopicCommerce, commerce)
 	}
 	if events != plan.Partitions {
-		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)", events, plan.Partitions)
+		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)",
+			events, plan.Partitions)
 	}
 	return nil
 }

@@ -25,13 +25,15 @@ func TestEnsureTopicsWaitsForTheLeadersOfNewTopics(t *testing.T) {
 		for _, topic := range request.(*kmsg.ListOffsetsRequest).Topics {
 			answer := kmsg.ListOffsetsResponseTopic{Topic: topic.Topic}
 			for _, p := range topic.Partitions {
-				answer.Partitions = append(answer.Partitions, kmsg.ListOffsetsResponseTopicPartition{Partition: p.Partition, ErrorCode: int16(code.Load())})
+				answer.Partitions = append(answer.Partitions,
+					kmsg.ListOffsetsResponseTopicPartition{Partition: p.Partition, ErrorCode: int16(code.Load())})
 			}
 			response.Topics = append(response.Topics, answer)
 		}
 		return response, nil, true
 	})
-	for _, refusal := range []*kerr.Error{kerr.NotLeaderForPartition, kerr.BrokerNotAvailable} { // kafka-go says the second where there is none yet
+	// kafka-go says the second where there is none yet
+	for _, refusal := range []*kerr.Error{kerr.NotLeaderForPartition, kerr.BrokerNotAvailable} {
 		code.Store(int32(refusal.Code))
 		asked.Store(0)
 		refusals.Store(7)

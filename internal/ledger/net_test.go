@@ -68,7 +68,8 @@ func TestCompareNamesTheOrdersThatDiffer(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	b, c := found.Differences[0], found.Differences[1]
-	if b.OrderID != "b" || !slices.Equal(b.Live, []ledger.Net{amount("b", "ana", "2")}) || !slices.Equal(b.Replayed, []ledger.Net{amount("b", "ana", "9")}) {
+	if b.OrderID != "b" || !slices.Equal(b.Live, []ledger.Net{amount("b", "ana", "2")}) ||
+		!slices.Equal(b.Replayed, []ledger.Net{amount("b", "ana", "9")}) {
 		t.Errorf("%+v", b)
 	}
 	if c.OrderID != "c" || c.Live != nil || !slices.Equal(c.Replayed, []ledger.Net{amount("c", "ana", "5")}) {

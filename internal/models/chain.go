@@ -111,7 +111,8 @@ func (c *chain) each(visit func(channel int, conversions, value *big.Float)) {
 func (c *chain) keep(from, to int) *chain {
 	n := len(c.channels)
 	whole := &chain{
-		channels: c.channels, steps: slices.Clone(c.steps), bought: slices.Clone(c.bought), left: slices.Clone(c.left), worth: slices.Clone(c.worth),
+		channels: c.channels, steps: slices.Clone(c.steps), bought: slices.Clone(c.bought), left: slices.Clone(c.left),
+		worth: slices.Clone(c.worth),
 	}
 	gone := make([]bool, n)
 	for state := range n {

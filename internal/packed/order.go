@@ -11,16 +11,22 @@ const plainOrder = 3
 // orderPhrases are texts that orders have often: the names of their members as
 // encoding/json writes wire.Order. They are kept as phrases are.
 var orderPhrases = newBook([]string{
-	`{"orderId":"`, `","orderStatus":0,"createdAt":"`, `","orderStatus":1,"createdAt":"`, `","orderStatus":2,"createdAt":"`, `","orderStatus":`, `,"createdAt":"`,
-	`","currency":"BRL","totalMinor":`, `","currency":"`, `","totalMinor":`, `,"updatedAt":"`, `","number":`, `,"number":`, `,"name":"`, `","name":"`,
+	`{"orderId":"`, `","orderStatus":0,"createdAt":"`, `","orderStatus":1,"createdAt":"`, `","orderStatus":2,"createdAt":"`,
+	`","orderStatus":`, `,"createdAt":"`,
+	`","currency":"BRL","totalMinor":`, `","currency":"`, `","totalMinor":`, `,"updatedAt":"`, `","number":`, `,"number":`,
+	`,"name":"`, `","name":"`,
 	`,"discountsMinor":0`, `,"discountsMinor":`, `","discountsMinor":`, `,"shippingMinor":0`, `,"shippingMinor":`, `","shippingMinor":`,
-	`,"paymentMethod":`, `","paymentMethod":`, `,"installments":1`, `,"installments":`, `","installments":`, `,"discountCode":"`, `","discountCode":"`,
+	`,"paymentMethod":`, `","paymentMethod":`, `,"installments":1`, `,"installments":`, `","installments":`,
+	`,"discountCode":"`, `","discountCode":"`,
 	`,"provinceCode":"`, `","provinceCode":"`, `","countryCode":"BR"`, `","countryCode":"`, `,"countryCode":"`,
-	`,"utmSource":"`, `","utmSource":"`, `","utmMedium":"`, `","utmCampaign":"`, `","utmContent":"`, `","utmTerm":"`, `,"utmMedium":"`, `,"utmCampaign":"`, `,"utmContent":"`,
+	`,"utmSource":"`, `","utmSource":"`, `","utmMedium":"`, `","utmCampaign":"`, `","utmContent":"`, `","utmTerm":"`, `,"utmMedium":"`,
+	`,"utmCampaign":"`, `,"utmContent":"`,
 	`,"userId":"`, `","userId":"`, `","userIdMac":"valid"`, `","userIdMac":"`, `,"source":0`, `","source":0`, `,"source":`, `","source":`,
 	`,"isFirstOrder":true`, `,"isFirstOrder":false`, `,"isRecurring":true`, `,"isRecurring":false`,
-	`,"emailKey":"`, `","emailKey":"`, `,"phoneKey":"`, `","phoneKey":"`, `,"customerKey":"`, `","customerKey":"`, `,"cartKey":"`, `","cartKey":"`, `,"cartNoKey":"`, `","cartNoKey":"`, `,"netKey":"`, `","netKey":"`,
-	`,"deliveredAt":"`, `","deliveredAt":"`, `,"items":[{"itemId":"`, `","items":[{"itemId":"`, `"},{"itemId":"`, `},{"itemId":"`, `","productId":"`, `","variantId":"`,
+	`,"emailKey":"`, `","emailKey":"`, `,"phoneKey":"`, `","phoneKey":"`, `,"customerKey":"`, `","customerKey":"`, `,"cartKey":"`,
+	`","cartKey":"`, `,"cartNoKey":"`, `","cartNoKey":"`, `,"netKey":"`, `","netKey":"`,
+	`,"deliveredAt":"`, `","deliveredAt":"`, `,"items":[{"itemId":"`, `","items":[{"itemId":"`, `"},{"itemId":"`, `},{"itemId":"`,
+	`","productId":"`, `","variantId":"`,
 	`","quantity":1`, `","quantity":`, `,"price":"`, `","discount":"`, `","total":"`, `0.00"`, `9.90"`, `":null`, `"}]}`, `,"items":[]`,
 	`influencer`, `instagram`, `facebook`, `newsletter`, `whatsapp`, `google`, `organic`, `email`, `social`,
 })

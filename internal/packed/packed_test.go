@@ -13,9 +13,17 @@ import (
 	"github.com/google/uuid"
 )
 
-const page = `{"companyId":"0199c3c2-0a4e-7f4e-9c51-2f5ed0c3a2b1","eventId":"01a20146-4a01-7000-8000-000000000005","event":"PAGE_VIEW","timestamp":"2026-11-22T03:21:53.409Z","context":{"page":{"url":"https://loja.example.com/p/bolsa","path":"/p/bolsa","referrer":"https://loja.example.com/","title":"Vestido de linho – Loja"},"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1"},"visitorId":"56552441-1244-5aa2-bb9f-86ccbba7fe38","sessionId":"44d63347-a0cf-5dc1-ab9d-a5c26c78b7a8","stream":"76c21c7f-5ecc-5cd4-adf1-886e8736321c","seq":6,"receivedAt":"2026-11-22T03:21:53.559Z","clockSkewMs":150,"ip":"203.0.113.0","cookieId":"efa88e47-efb8-57c5-b417-c807acdf4445","bot":"none","consent":"granted","via":"sdk-js","trust":"open","netKey":"k1:lATuoyV-1Y0T4RBuM9cJAilxkAD7XmV3Dvrk-nVpqss"}`
+const page = `{"companyId":"0199c3c2-0a4e-7f4e-9c51-2f5ed0c3a2b1","eventId":"01a20146-4a01-7000-8000-000000000005","event":"PAGE_VIEW",` +
+	`"timestamp":"2026-11-22T03:21:53.409Z","context":{"page":{"url":"https://loja.example.com/p/bolsa","path":"/p/bolsa",` +
+	`"referrer":"https://loja.example.com/","title":"Vestido de linho – Loja"},"library":{"name":"sdk-js","version":"1.0.0"},` +
+	`"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML,` +
+	` like Gecko) Version/17.5 Mobile/15E148 Safari/604.1"},"visitorId":"56552441-1244-5aa2-bb9f-86ccbba7fe38",` +
+	`"sessionId":"44d63347-a0cf-5dc1-ab9d-a5c26c78b7a8","stream":"76c21c7f-5ecc-5cd4-adf1-886e8736321c","seq":6,` +
+	`"receivedAt":"2026-11-22T03:21:53.559Z","clockSkewMs":150,"ip":"203.0.113.0","cookieId":"efa88e47-efb8-57c5-b417-c807acdf4445",` +
+	`"bot":"none","consent":"granted","via":"sdk-js","trust":"open","netKey":"k1:lATuoyV-1Y0T4RBuM9cJAilxkAD7XmV3Dvrk-nVpqss"}`
 
-var beside = Beside{"0199c3c2-0a4e-7f4e-9c51-2f5ed0c3a2b1", "01a20146-4a01-7000-8000-000000000005", "PAGE_VIEW", "56552441-1244-5aa2-bb9f-86ccbba7fe38"}
+var beside = Beside{"0199c3c2-0a4e-7f4e-9c51-2f5ed0c3a2b1", "01a20146-4a01-7000-8000-000000000005", "PAGE_VIEW",
+	"56552441-1244-5aa2-bb9f-86ccbba7fe38"}
 
 func checkRecord(t *testing.T, record string, b Beside) (packed []byte) {
 	t.Helper()
@@ -193,7 +201,12 @@ func BenchmarkRecord(b *testing.B) {
 	})
 }
 
-const sale = `{"orderId":"order-00000073","orderStatus":0,"createdAt":"2026-11-22T08:25:32.586Z","currency":"BRL","totalMinor":25000,"updatedAt":"2026-11-22T08:25:32.586Z","number":73,"shippingMinor":2000,"paymentMethod":1,"installments":3,"provinceCode":"SP","countryCode":"BR","userId":"d084054d-ed01-526e-bc82-0f515c1c540b","source":0,"emailKey":"k1:sz2d4n44Jv0ytSPAfZJjoUQSM8tCFy2vtM6eYhcs_z0","phoneKey":"k1:dokvYI8HWjGTi02RXIpFVoXDJcikq2Yq_fj0NuoP7QU","customerKey":"k1:dUA62Z15BPFPEmFAdIOTDH_Pnu2yK_kXPD5Rd8-Y_9g","items":[{"itemId":"1","productId":"vestido","variantId":"vestido-m","quantity":1,"price":"230.00"}]}`
+const sale = `{"orderId":"order-00000073","orderStatus":0,"createdAt":"2026-11-22T08:25:32.586Z","currency":"BRL","totalMinor":25000,` +
+	`"updatedAt":"2026-11-22T08:25:32.586Z","number":73,"shippingMinor":2000,"paymentMethod":1,"installments":3,"provinceCode":"SP",` +
+	`"countryCode":"BR","userId":"d084054d-ed01-526e-bc82-0f515c1c540b","source":0,` +
+	`"emailKey":"k1:sz2d4n44Jv0ytSPAfZJjoUQSM8tCFy2vtM6eYhcs_z0","phoneKey":"k1:dokvYI8HWjGTi02RXIpFVoXDJcikq2Yq_fj0NuoP7QU",` +
+	`"customerKey":"k1:dUA62Z15BPFPEmFAdIOTDH_Pnu2yK_kXPD5Rd8-Y_9g","items":[{"itemId":"1","productId":"vestido",` +
+	`"variantId":"vestido-m","quantity":1,"price":"230.00"}]}`
 
 func TestEveryOrderIsReadBackExactly(t *testing.T) {
 	t.Parallel()
@@ -232,7 +245,8 @@ func TestEveryOrderIsReadBackExactly(t *testing.T) {
 
 func TestBrokenOrdersAreErrors(t *testing.T) {
 	t.Parallel()
-	for _, packed := range [][]byte{nil, {}, {plainRecord, 0, 'a'}, {plainOrder, 5, 'a'}, {plainOrder, uuidToken}, {plainOrder, besideToken + 4}, {plainOrder, 255}} {
+	for _, packed := range [][]byte{nil, {}, {plainRecord, 0, 'a'}, {plainOrder, 5, 'a'}, {plainOrder, uuidToken},
+		{plainOrder, besideToken + 4}, {plainOrder, 255}} {
 		if got, err := Order(packed); !errors.Is(err, ErrPacked) {
 			t.Errorf("%v became %q, %v", packed, got, err)
 		}

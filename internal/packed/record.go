@@ -250,7 +250,8 @@ func Record(packed []byte, beside Beside) (record, digest []byte, err error) {
 	} else {
 		packed = packed[1:]
 	}
-	u := unpacker{rest: packed, out: make([]byte, 0, 4*len(packed)+64), book: recordPhrases, beside: beside.texts(), time: idTime(beside.EventID)}
+	u := unpacker{rest: packed, out: make([]byte, 0, 4*len(packed)+64), book: recordPhrases, beside: beside.texts(),
+		time: idTime(beside.EventID)}
 	if err := u.unpack(); err != nil {
 		return nil, nil, err
 	}

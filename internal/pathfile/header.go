@@ -35,11 +35,13 @@ func (p *parser) header() error {
 	}
 	for i, name := range names {
 		if meant := p.meant(name); meant != "" {
-			return fmt.Errorf("line %d: the column %s is not known: is it %s? Another column that is to be ignored must have another name", p.last, quoted[i], meant)
+			return fmt.Errorf("line %d: the column %s is not known: is it %s? Another column that is to be ignored must have another name",
+				p.last, quoted[i], meant)
 		}
 	}
 	if !p.has(columnConversions) && !p.has(columnValue) {
-		return fmt.Errorf("line %d: no column is called %s or %s, only %s: without both all results are 0", p.last, columnConversions, columnValue, only)
+		return fmt.Errorf("line %d: no column is called %s or %s, only %s: without both all results are 0", p.last,
+			columnConversions, columnValue, only)
 	}
 	return nil
 }

@@ -216,7 +216,8 @@ func number(text string) (decimal.Decimal, error) {
 	d, err := decimal.NewFromString(text)
 	switch {
 	case err != nil && strings.Contains(text, ","):
-		return d, fmt.Errorf("%q is not a number: write decimals after a point, or separate the columns by semicolons, and thousands without a separator", shortened(text))
+		return d, fmt.Errorf("%q is not a number: write decimals after a point, or separate the columns by semicolons, and thousands without "+
+			"a separator", shortened(text))
 	case err != nil:
 		return d, fmt.Errorf("%q is not a number", shortened(text))
 	case d.Sign() < 0:

@@ -64,7 +64,8 @@ func TestBadFilesAreRefusedWithTheirPlace(t *testing.T) {
 	f("a > b,1,2,3\n", `line 1: no column is called path, only "a > b", "1", "2", "3"`)
 	f(strings.Repeat("x,", 5000)+"x\n", "no column is called path")
 	f("path\na\n", `line 1: no column is called total_conversions or total_conversion_value, only "path": without both all results are 0`)
-	f("path,total_null,source\na,1,x\n", `line 1: no column is called total_conversions or total_conversion_value, only "path", "total_null", "source"`)
+	f("path,total_null,source\na,1,x\n",
+		`line 1: no column is called total_conversions or total_conversion_value, only "path", "total_null", "source"`)
 	f("path,total_conversion\na,1\n", `line 1: the column "total_conversion" is not known: is it total_conversions?`)
 	f("path,Total Conversions\na,1\n", `line 1: the column "total conversions" is not known: is it total_conversions?`)
 	f("path,conversions,null\na,1,2\n", `line 1: the column "conversions" is not known: is it total_conversions?`)
@@ -88,7 +89,8 @@ func TestBadFilesAreRefusedWithTheirPlace(t *testing.T) {
 	f(header+"a,1,2,x\n", `line 2, column total_null: "x" is not a number`)
 	f(header+"a,1,R$ 2,3\n", `line 2, column total_conversion_value: "R$ 2" is not a number`)
 	// With semicolons and tabs a comma is the decimal one.
-	for _, text := range []string{"path;total_conversion_value\na;1234,5\n", "path;total_conversion_value\na;1.234,50\n", "path\ttotal_conversion_value\na\t1234,5\n"} {
+	for _, text := range []string{"path;total_conversion_value\na;1234,5\n", "path;total_conversion_value\na;1.234,50\n",
+		"path\ttotal_conversion_value\na\t1234,5\n"} {
 		if got, err := Read(strings.NewReader(text)); err != nil || short(got) != "a:0/0/12345 e-0 e-1" && short(got) != "a:0/0/123450 e-0 e-2" {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}

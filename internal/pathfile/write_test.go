@@ -61,7 +61,8 @@ func TestCreditsAreWrittenAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []Row
-	if err := json.Unmarshal(out.Bytes(), &rows); err != nil || len(rows) != 8 || rows[0] != (Row{"a & b", "first", "1.0000000000", "0.3000000000"}) {
+	if err := json.Unmarshal(out.Bytes(), &rows); err != nil || len(rows) != 8 ||
+		rows[0] != (Row{"a & b", "first", "1.0000000000", "0.3000000000"}) {
 		t.Errorf("%v, %v of\n%s", err, rows, out.String())
 	}
 	out.Reset()

@@ -21,7 +21,8 @@ const distributeFile = "../../deploy/citus/distribute.sql"
 // constraint without it, a foreign key.
 const likeCitus = `
 	create table pg_dist_partition (logicalrelid regclass primary key, kind text not null, colocated_with text);
-	create function create_distributed_table(table_name regclass, distribution_column text, distribution_type text default 'hash', colocate_with text default 'default', shard_count int default null)
+	create function create_distributed_table(table_name regclass, distribution_column text, distribution_type text default 'hash',
+		colocate_with text default 'default', shard_count int default null)
 	returns void language plpgsql as $$ begin
 		if exists (
 			select 1 from pg_index x where x.indrelid = table_name and (x.indisunique or x.indisexclusion) and not exists (
@@ -86,7 +87,8 @@ func TestTheFileForCitusDistributesEveryTable(t *testing.T) {
 		t.Errorf("%d tables begin a group of their own, want one", alone)
 	}
 	named := map[string]int{}
-	for _, match := range regexp.MustCompile(`'([a-z_0-9]+)'(,|\s*--|\n)`).FindAllStringSubmatch(string(file[:strings.Index(string(file), "name text;")]), -1) {
+	for _, match := range regexp.MustCompile(`'([a-z_0-9]+)'(,|\s*--|\n)`).FindAllStringSubmatch(string(file[:strings.Index(string(file),
+		"name text;")]), -1) {
 		named[match[1]]++
 	}
 	for _, table := range tables {

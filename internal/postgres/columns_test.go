@@ -56,7 +56,8 @@ func TestRowsAndColumnsCarryWhatTheyAreGiven(t *testing.T) {
 	}
 	one := func(guest string) (stay, error) {
 		return postgres.One(ctx, conn, postgres.Scan(stayColumns),
-			`select `+postgres.List(stayColumns)+from+newStays.Unnest("s")+`) s where guest = @only`, newStays.Args(stays, pgx.NamedArgs{"only": guest}))
+			`select `+postgres.List(stayColumns)+from+newStays.Unnest("s")+`) s where guest = @only`,
+			newStays.Args(stays, pgx.NamedArgs{"only": guest}))
 	}
 	if bia, err := one("Bia"); err != nil || bia != stays[1] {
 		t.Errorf("%+v, %v", bia, err)

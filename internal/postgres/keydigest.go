@@ -9,18 +9,21 @@ import "fmt"
 
 // KeyDigest returns the SQL that computes facts.KeyDigest of a key of the company @company_id.
 func KeyDigest(kind, key string) string {
-	return fmt.Sprintf(`(('x' || encode(substring(sha256(convert_to(@company_id::text, 'UTF8') || '\x00'::bytea || set_byte('\x00'::bytea, 0, %s::int) || %s) for 8), 'hex'))::bit(64)::bigint & -4)`, kind, key)
+	return fmt.Sprintf(`(('x' || encode(substring(sha256(convert_to(@company_id::text, 'UTF8') || '\x00'::bytea || set_byte('\x00'::bytea, `+
+		`0, %s::int) || %s) for 8), 'hex'))::bit(64)::bigint & -4)`, kind, key)
 }
 
 // OfKey returns the SQL condition that rows of order_key have a key, whatever its hub is.
 // digest is facts.KeyDigest.
 func OfKey(row, digest, kind, key string) string {
-	return fmt.Sprintf(`%[1]s.company_id = @company_id and %[1]s.digest = any(array[%[2]s, %[2]s | 1, %[2]s | 2, %[2]s | 3]) and %[1]s.kind = %[3]s and %[1]s.key = %[4]s`, row, digest, kind, key)
+	return fmt.Sprintf(`%[1]s.company_id = @company_id and %[1]s.digest = any(array[%[2]s, %[2]s | 1, %[2]s | 2, %[2]s | 3]) and `+
+		`%[1]s.kind = %[3]s and %[1]s.key = %[4]s`, row, digest, kind, key)
 }
 
 // OfKeyAndHub is OfKey with one value of hub.
 func OfKeyAndHub(row, digest, kind, key, hub string) string {
-	return fmt.Sprintf(`%[1]s.company_id = @company_id and %[1]s.digest = %[2]s | %[5]s and %[1]s.kind = %[3]s and %[1]s.key = %[4]s`, row, digest, kind, key, hub)
+	return fmt.Sprintf(`%[1]s.company_id = @company_id and %[1]s.digest = %[2]s | %[5]s and %[1]s.kind = %[3]s and %[1]s.key = %[4]s`, row,
+		digest, kind, key, hub)
 }
 
 // CountByOneSecret returns the SQL that counts the distinct keys of one kind among rows with a column

@@ -116,15 +116,19 @@ func TestTheRoleOfServicesDoesNotChangeTheSchema(t *testing.T) {
 	var of, path string
 	err = conn.QueryRow(t.Context(), `
 		select i.inhparent::regclass::text, array_to_string(f.proconfig, ' ')
-		from pg_inherits i, pg_proc f where i.inhrelid = 'public.event_fact_2026_03'::regclass and f.proname = 'make_event_month'`).Scan(&of, &path)
+		from pg_inherits i, pg_proc f where i.inhrelid = 'public.event_fact_2026_03'::regclass and f.proname = 'make_event_month'`).Scan(&of,
+		&path)
 	if err != nil || of != "event_fact" || path != "search_path=public, pg_temp" {
 		t.Errorf("%v: a partition of %q, made with %q", err, of, path)
 	}
-	if _, err := conn.Exec(t.Context(), `revoke delete on orders from trb_services; revoke insert on outbox from trb_services; revoke execute on function drop_event_month(date) from trb_services`); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		`revoke delete on orders from trb_services; revoke insert on outbox from trb_services; revoke execute on function `+
+			`drop_event_month(date) from trb_services`); err != nil {
 		t.Fatal(err)
 	}
 	err = db.Privileges(t.Context())
-	const want = "the role trb_services lacks delete on orders, execute on drop_event_month(date), insert on outbox: run `tributary migrate --grant trb_services`"
+	const want = "the role trb_services lacks delete on orders, execute on drop_event_month(date), insert on outbox: run `tributary " +
+		"migrate --grant trb_services`"
 	if !errors.Is(err, postgres.ErrPrivileges) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

@@ -171,7 +171,8 @@ func Translate(err error) error {
 			return fmt.Errorf("%w: %w", commerce.ErrConflict, err)
 		case strings.HasPrefix(pg.Code, "08"), strings.HasPrefix(pg.Code, "53"), strings.HasPrefix(pg.Code, "57P"):
 			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err) // connection, resources, shutdown
-		case pg.Code == "55P03", pg.Code == "25P03": // lock_not_available: where a lock_timeout is set; a transaction that waited for us for too long
+		// lock_not_available: where a lock_timeout is set; a transaction that waited for us for too long
+		case pg.Code == "55P03", pg.Code == "25P03":
 			return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
 		}
 		return err

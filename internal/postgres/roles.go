@@ -21,7 +21,8 @@ var ErrPrivileges = errors.New("privileges are missing")
 func (db *DB) Grant(ctx context.Context, role string) error {
 	var schema string
 	var there bool
-	err := db.pool.QueryRow(ctx, `select coalesce(current_schema(), ''), exists (select 1 from pg_roles where rolname = $1)`, role).Scan(&schema, &there)
+	err := db.pool.QueryRow(ctx, `select coalesce(current_schema(), ''), exists (select 1 from pg_roles where rolname = $1)`,
+		role).Scan(&schema, &there)
 	if err != nil {
 		return fmt.Errorf("postgres: grant: %w", Translate(err))
 	}
@@ -59,7 +60,8 @@ func (db *DB) Privileges(ctx context.Context) error {
 		with ours as (select oid, relname, relkind from pg_class where relnamespace = current_schema()::regnamespace and not relispartition),
 		missing (what) as (
 			select p || ' on ' || relname from ours, unnest(array['select', 'insert', 'update', 'delete']) p
-			where case when relkind in ('r', 'p') then not has_table_privilege(oid, p) and (p = 'select' or relname not in ('schema_migration', 'oldest_program')) end
+			where case when relkind in ('r', 'p') then not has_table_privilege(oid, p)
+			and (p = 'select' or relname not in ('schema_migration', 'oldest_program')) end
 			union all
 			select 'usage on ' || relname from ours
 			where case when relkind = 'S' then relname not like 'schema\_migration\_%' and not has_sequence_privilege(oid, 'usage') end

@@ -53,7 +53,8 @@ func (s SchemaState) Refusal() error {
 	case s.Former:
 		return ErrFormer
 	case s.Oldest > s.Known:
-		return fmt.Errorf("%w: the schema is of version %d and takes programs of version %d and later, and this one is of %d: start the newer program",
+		return fmt.Errorf("%w: the schema is of version %d and takes programs of version %d and later, and this one is of %d: start the "+
+			"newer program",
 			ErrOldProgram, s.Version, s.Oldest, s.Known)
 	}
 	return nil
@@ -93,7 +94,8 @@ func (db *DB) Schema(ctx context.Context) (s SchemaState, err error) {
 	migrated, err := has(versionTable)
 	if err == nil && migrated {
 		var versions []int64
-		versions, err = Collect(ctx, db.pool, pgx.RowTo[int64], `select distinct version_id from schema_migration where is_applied and version_id > 0`)
+		versions, err = Collect(ctx, db.pool, pgx.RowTo[int64],
+			`select distinct version_id from schema_migration where is_applied and version_id > 0`)
 		for _, version := range versions {
 			applied[version] = true
 		}

@@ -45,7 +45,8 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		t.Error(failed)
 	}
 	must(err)
-	stores, err := merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	stores, err := merchant.New(db).CreateStore(t.Context(),
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
 	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)
@@ -101,7 +102,8 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 }
 
 func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
-	raw, err := json.Marshal(wire.Event{CompanyID: company, EventID: "019cd7a4-2e00-7000-8000-000000000001", Event: "PAGE_VIEW", Timestamp: noon, ReceivedAt: noon, VisitorID: "v", Bot: wire.BotNone})
+	raw, err := json.Marshal(wire.Event{CompanyID: company, EventID: "019cd7a4-2e00-7000-8000-000000000001", Event: "PAGE_VIEW",
+		Timestamp: noon, ReceivedAt: noon, VisitorID: "v", Bot: wire.BotNone})
 	if err != nil {
 		return err
 	}
@@ -110,8 +112,11 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		return err
 	}
 	events, day := []facts.Event{e}, facts.VisitorDay{Visitor: "v", Day: facts.DayOf(noon)}
-	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"), Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`), PersonalDigest: []byte("d")}
-	product := facts.Product{Product: wire.Product{ProductID: "p", Variants: []wire.Variant{{VariantID: "v"}}}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
+	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"),
+		Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`),
+		PersonalDigest: []byte("d")}
+	product := facts.Product{Product: wire.Product{ProductID: "p", Variants: []wire.Variant{{VariantID: "v"}}},
+		UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	older := version
 	older.VersionAt = noon.Add(-time.Hour)
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
@@ -147,11 +152,17 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.ReplaceKeys(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{key})),
 		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, []facts.OrderKey{marked}),
 		tx.MarkHubs(ctx, company, []string{"o1"}, facts.JoinKinds, nil),
-		second(tx.InsertDecisions(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
-		tx.KeepTouches(ctx, company, []facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1, AcceptedAt: noon, Actor: "cli", Touches: e.EventID}}),
-		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail}, facts.Limits{Window: time.Hour, Orders: 200})),
+		second(tx.InsertDecisions(ctx, company,
+			[]facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1,
+				AcceptedAt: noon, Actor: "cli", Touches: e.EventID}})),
+		tx.KeepTouches(ctx, company,
+			[]facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1,
+				AcceptedAt: noon, Actor: "cli", Touches: e.EventID}}),
+		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail},
+			facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
-		tx.AuditTests(ctx, company, noon, []facts.TestOrder{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Actor: "key/k1"}}),
+		tx.AuditTests(ctx, company, noon,
+			[]facts.TestOrder{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Actor: "key/k1"}}),
 	)
 }
 
@@ -179,7 +190,9 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 }
 
 func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
-	limits := facts.Limits{Window: 24 * time.Hour, WindowAt: func(time.Time) time.Duration { return 24 * time.Hour }, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 0}
+	limits := facts.Limits{Window: 24 * time.Hour, WindowAt: func(time.Time) time.Duration {
+		return 24 * time.Hour
+	}, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 0}
 	list, err := tx.Cases(ctx, company, limits, []string{"o1"})
 	if err != nil {
 		return err
@@ -191,7 +204,9 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		Credits: []facts.Credit{{Channel: "Direct", Parts: [facts.ModelCount]facts.Part{{Given: true, Minor: 100}}}},
 		FoundBy: []facts.OrderKey{{Key: facts.Key{Kind: facts.KeyReached, Value: "v"}, OrderID: "o1", CreatedAt: noon}},
 	}}
-	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"}, Number: 1, Kind: ledger.Earned}
+	shopper := []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}}
+	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"},
+		Number: 1, Kind: ledger.Earned}
 	return errors.Join(
 		third(tx.Visitors(ctx, company, limits, list, 10)),
 		second(tx.Proven(ctx, company, limits, list[0])),
@@ -202,12 +217,14 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
-		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
-		second(tx.InsertShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
-		tx.PutShoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
+		second(tx.InsertShoppers(ctx, company, shopper)),
+		second(tx.InsertShoppers(ctx, company, shopper)), // is stored already
+		tx.PutShoppers(ctx, company, shopper),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: "2026-03-10"}}),
 		tx.AddClicks(ctx, company, []facts.Clicks{{Day: "2026-03-10", Code: "abc", Clicks: 1}}),
-		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10", Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
+		tx.WriteOutcomes(ctx, company, noon,
+			[]facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10",
+				Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
 	)
@@ -296,10 +313,12 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 }
 
 func closeStatement(ctx context.Context, store closing.Store, company string) error {
-	statement := closing.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
+	statement := closing.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002",
+		Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
 	if err := errors.Join(
 		store.Insert(ctx, company, []closing.Statement{statement}),
-		store.InsertPayments(ctx, company, []closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
+		store.InsertPayments(ctx, company,
+			[]closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
 		second(store.Next(ctx, company)),
 		second(store.Freeze(ctx, company, statement, 10)),
 		second(store.ClosedBefore(ctx, company, statement)),

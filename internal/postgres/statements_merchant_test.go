@@ -54,7 +54,10 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.Companies(ctx, 10)
 	must(err)
 	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
-	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.Country, s.HoldDays = "AR", 7 }})
+	_, _, err = db.ChangeSettings(ctx,
+		commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) {
+			s.Country, s.HoldDays = "AR", 7
+		}})
 	must(err)
 	for _, back := range []bool{false, true} {
 		_, _, err = db.Archive(ctx, commerce.Archiving{CompanyIDs: []string{store.Live.CompanyID}, Back: back, Actor: "test"})
@@ -65,13 +68,15 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 func keyStatements(t *testing.T, db *merchant.Store, company string) {
 	must, ctx := mustOf(t), t.Context()
 	now := time.Now()
-	erasure, err := db.AskErasure(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, []string{"email"}, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:nobody"}}, rand.Reader)
+	erasure, err := db.AskErasure(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, []string{"email"},
+		[]facts.Key{{Kind: facts.KeyEmail, Value: "k1:nobody"}}, rand.Reader)
 	must(err)
 	_, err = db.Erasure(ctx, company, erasure.ErasureID)
 	must(err)
 	key, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "test", Random: rand.Reader})
 	must(err)
-	_, _, err = db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})
+	_, _, err = db.RotateAPIKey(ctx,
+		commerce.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})
 	must(err)
 	_, err = db.ListAPIKeys(ctx, company, 10)
 	must(err)
@@ -117,7 +122,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
 	_, err = db.UnprovenOf(ctx, author.CompanyID, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2")
 	must(err)
-	must(db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
+	must(db.DecideEvidence(ctx, author,
+		commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
 	_, err = db.Influencer(ctx, author.CompanyID, made.InfluencerID)
@@ -132,7 +138,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 
 func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must, ctx := mustOf(t), t.Context()
-	rent := commerce.AdditionalCost{ID: "0195b2c0-0000-7000-8000-000000000000", Name: "Aluguel", ValueMinor: 1, Frequency: commerce.Monthly, StartDate: "2026-01-01"}
+	rent := commerce.AdditionalCost{ID: "0195b2c0-0000-7000-8000-000000000000", Name: "Aluguel", ValueMinor: 1, Frequency: commerce.Monthly,
+		StartDate: "2026-01-01"}
 	must(db.AddAdditionalCost(ctx, author, rent))
 	ahead := rent
 	ahead.ID, ahead.StartDate = "0195b2c0-0000-7000-8000-000000000001", "2190-01-01" // a change of it has no past to keep
@@ -150,8 +157,11 @@ func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.
 func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, author commerce.Author) {
 	must, ctx := mustOf(t), t.Context()
 	const id = "0195b2c0-0000-7000-8000-000000000001"
-	_, err := opened.Pool().Exec(ctx, `insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on)
-		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01' from influencer where company_id = $1 limit 1`, author.CompanyID)
+	_, err := opened.Pool().Exec(ctx,
+		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
+			payable_on)
+		select company_id, 'o1', 1, now(), 'earned', influencer_id, influencer_id, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01' from influencer
+		where company_id = $1 limit 1`, author.CompanyID)
 	must(err)
 	_, err = db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31", InfluencerID: id}, rand.Reader)
 	must(err, commerce.ErrNotFound)
@@ -236,7 +246,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.PersonByID(ctx, ana.ID)
 	must(err)
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
-	asked := commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example", Role: commerce.RoleAnalyst,
+	asked := commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example",
+		Role:   commerce.RoleAnalyst,
 		MadeBy: ana.ID, At: now, Life: time.Hour, Random: rand.Reader}
 	must(db.Invite(ctx, asked, token("i")))
 	_, err = db.InvitationOf(ctx, token("i"), now)
@@ -250,7 +261,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(db.Invite(ctx, asked, token("k")))
 	open, err := db.Invitations(ctx, store.StoreID, now)
 	must(err)
-	change := commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla, Role: commerce.RoleOwner, Actor: "test"}
+	change := commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla,
+		Role: commerce.RoleOwner, Actor: "test"}
 	must(db.WithdrawInvitation(ctx, change, open[0].ID))
 	_, err = db.Members(ctx, store.StoreID, 10)
 	must(err)

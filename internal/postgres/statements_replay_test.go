@@ -22,7 +22,8 @@ func replayStatements(t *testing.T, recorder *statements.Recorder) {
 	db, err := postgres.Open(t.Context(), dsn, postgres.WithTracer(recorder))
 	must(err)
 	defer db.Close()
-	_, err = merchant.New(db).CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	_, err = merchant.New(db).CreateStore(t.Context(),
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	_, err = db.Pool().Exec(t.Context(), `delete from outbox`)
 	must(err)
@@ -32,25 +33,28 @@ func replayStatements(t *testing.T, recorder *statements.Recorder) {
 		}
 		return nil
 	}
-	_, err = db.Pool().Exec(t.Context(), `insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, opening_minor, total_minor, digest)
+	_, err = db.Pool().Exec(t.Context(),
+		`insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at,
+			opening_minor, total_minor, digest)
 		select company_id, gen_random_uuid(), 1, gen_random_uuid(), 'BRL', '2026-04-30', 0, now(), 'cli', now(), 0, 0, '' from company`)
 	must(err)
-	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read, func(live *replay.Snapshot, fresh *replay.Schema) error {
-		_, _, err := live.AlteredStatements(t.Context(), 1)
-		must(err)
-		_, err = live.Imbalances(t.Context(), 1)
-		must(err)
-		_, err = live.CheckSums(t.Context())
-		must(err)
-		_, err = fresh.CheckSums(t.Context(), live.Companies)
-		must(err)
-		for _, nets := range []iter.Seq2[ledger.Net, error]{live.Nets(t.Context()), fresh.Nets(t.Context(), live.Companies)} {
-			for _, err := range nets {
-				must(err)
+	must(replay.Run(t.Context(), db, dsn, replay.Options{Connect: []postgres.Option{postgres.WithTracer(recorder)}}, read,
+		func(live *replay.Snapshot, fresh *replay.Schema) error {
+			_, _, err := live.AlteredStatements(t.Context(), 1)
+			must(err)
+			_, err = live.Imbalances(t.Context(), 1)
+			must(err)
+			_, err = live.CheckSums(t.Context())
+			must(err)
+			_, err = fresh.CheckSums(t.Context(), live.Companies)
+			must(err)
+			for _, nets := range []iter.Seq2[ledger.Net, error]{live.Nets(t.Context()), fresh.Nets(t.Context(), live.Companies)} {
+				for _, err := range nets {
+					must(err)
+				}
 			}
-		}
-		return nil
-	}))
+			return nil
+		}))
 	_, err = replay.LeftOver(t.Context(), db)
 	must(err)
 }

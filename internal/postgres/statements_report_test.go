@@ -34,7 +34,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.Reviews(ctx, company, commerce.Cursor{}, 10)
 	must(err)
-	_, err = db.FindInfluencers(ctx, company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: day, Today: day, Currency: "BRL", Limit: 10})
+	_, err = db.FindInfluencers(ctx, company,
+		commerce.InfluencerSearch{Sort: commerce.SortBySales, From: day, Today: day, Currency: "BRL", Limit: 10})
 	must(err)
 	_, err = db.LinkClicks(ctx, company, []string{"code"}, day, day)
 	must(err)
@@ -53,7 +54,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	_, err = db.Order(ctx, company, "1")
 	must(err)
 	pending := commerce.OrderPending
-	for _, f := range []commerce.OrderFilter{{}, {Status: &pending}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"}, {UpdatedSince: time.Now()}} {
+	for _, f := range []commerce.OrderFilter{{}, {Status: &pending}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
+		{UpdatedSince: time.Now()}} {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)
 		must(err)
@@ -64,9 +66,11 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 		for _, model := range append([]string{""}, spec.Models...) {
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, Model: model})
 			must(err)
-			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-01", End: "2026-10-31", By: reports.ByTotal, Model: model})
+			_, err = db.Report(ctx,
+				reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-01", End: "2026-10-31", By: reports.ByTotal, Model: model})
 			must(err)
-			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
+			_, err = db.Report(ctx,
+				reports.Query{CompanyID: company, Name: spec.Name, Start: "2026-09-15", End: "2026-11-30", By: reports.ByMonth, Model: model})
 			must(err)
 			_, err = db.Report(ctx, reports.Query{CompanyID: company, Name: spec.Name, Start: day, End: day, By: reports.ByWeek, Model: model})
 			must(err)
@@ -110,11 +114,13 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 	const eventID = "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3"
 	ana := fix.Influencer(company, "Ana Prado")
 	fix.Came(wire.Event{CompanyID: company, EventID: eventID, Event: "PAGE_VIEW", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
-	fix.Put(reporttest.Order{CompanyID: company, ID: "2", CreatedAt: created, TotalMinor: 100, InfluencerID: ana, Evidence: commerce.EvidenceLink,
+	fix.Put(reporttest.Order{CompanyID: company, ID: "2", CreatedAt: created, TotalMinor: 100, InfluencerID: ana,
+		Evidence:    commerce.EvidenceLink,
 		Explanation: facts.Explanation{Touches: []facts.ExplainedTouch{{ID: eventID, InfluencerID: ana, MatchedBy: string(facts.KeyEmail)}}}})
 	checkout := facts.FirstID(created)
 	checkout[6], checkout[8] = 0x70, 0x80
-	fix.Came(wire.Event{CompanyID: company, EventID: checkout.String(), Event: "CHECKOUT_COMPLETED", Timestamp: created, ReceivedAt: created, VisitorID: "v"})
+	fix.Came(wire.Event{CompanyID: company, EventID: checkout.String(), Event: "CHECKOUT_COMPLETED", Timestamp: created,
+		ReceivedAt: created, VisitorID: "v"})
 	for range 2 { // made, and kept
 		report, err := fix.DB.Signs(t.Context(), company, day, day)
 		if err != nil || report.Orders == 0 {

@@ -23,11 +23,13 @@ func trialStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	defer db.Close()
 	rules, store, ctx := merchant.New(db), trial.New(db), t.Context()
-	stores, err := rules.CreateStore(ctx, commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	stores, err := rules.CreateStore(ctx,
+		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	company := stores.Live.CompanyID
 	tried, err := store.Try(ctx, company, func(ctx context.Context) error {
-		_, err := rules.RegisterInfluencer(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, commerce.Registration{Name: "Ana"}, rand.Reader)
+		_, err := rules.RegisterInfluencer(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon},
+			commerce.Registration{Name: "Ana"}, rand.Reader)
 		return err
 	})
 	must(err)

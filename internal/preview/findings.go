@@ -42,7 +42,8 @@ type beforeAfter struct{ before, after decimal.Decimal }
 func (b *beforeAfter) difference() decimal.Decimal { return b.after.Sub(b.before) }
 
 func newFindings(mostMoves int) *findings {
-	return &findings{mostMoves: mostMoves, totals: map[totalKey]*beforeAfter{}, credit: map[creditKey]*beforeAfter{}, names: map[string]string{}}
+	return &findings{mostMoves: mostMoves, totals: map[totalKey]*beforeAfter{}, credit: map[creditKey]*beforeAfter{},
+		names: map[string]string{}}
 }
 
 // add compares an order's outcomes before and after the change.
@@ -106,8 +107,9 @@ func (f *findings) share(p *facts.Payout, isOwn bool, currency string, x *attrib
 		minor = decimal.NewFromInt(p.FixedBRLMinor)
 	}
 	s := &Share{
-		Influencer: x.InfluencerName(p.InfluencerID), InfluencerID: p.InfluencerID, Campaign: x.CampaignName(p.CampaignID), CampaignID: p.CampaignID,
-		Evidence: p.Evidence, State: p.State, Reason: p.Reason, Amount: commerce.Sum{Minor: minor, Currency: currency}, PayableOn: p.PayableOn,
+		Influencer: x.InfluencerName(p.InfluencerID), InfluencerID: p.InfluencerID, Campaign: x.CampaignName(p.CampaignID),
+		CampaignID: p.CampaignID,
+		Evidence:   p.Evidence, State: p.State, Reason: p.Reason, Amount: commerce.Sum{Minor: minor, Currency: currency}, PayableOn: p.PayableOn,
 	}
 	f.names[s.InfluencerID] = s.Influencer
 	return s, minor
@@ -173,7 +175,8 @@ func (c *comparison) answer() *Answer {
 		})
 	}
 	for _, k := range byMost(f.credit, func(a, b creditKey) int {
-		return cmp.Or(cmp.Compare(a.model, b.model), cmp.Compare(a.channel, b.channel), cmp.Compare(a.influencerID, b.influencerID), cmp.Compare(a.currency, b.currency))
+		return cmp.Or(cmp.Compare(a.model, b.model), cmp.Compare(a.channel, b.channel), cmp.Compare(a.influencerID, b.influencerID),
+			cmp.Compare(a.currency, b.currency))
 	}) {
 		a.Credit = append(a.Credit, Moved{Model: k.model, Channel: k.channel, InfluencerID: k.influencerID, Currency: k.currency,
 			Amount: sum(f.credit[k].difference(), k.currency)})

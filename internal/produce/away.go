@@ -109,7 +109,8 @@ func (l *lane) handOverLocked(why error) {
 			}
 		}
 	}
-	l.batcher.config.Log.Warn("Kafka does not acknowledge records: they are handed to the spool", "topic", l.key.topic, "partition", l.key.partition, "error", why, "spool", refused)
+	l.batcher.config.Log.Warn("Kafka does not acknowledge records: they are handed to the spool", "topic", l.key.topic, "partition",
+		l.key.partition, "error", why, "spool", refused)
 }
 
 // keepNew hands a new request's chunks to the spool. After an error some may be
@@ -219,6 +220,7 @@ func (l *lane) awaitWake() bool {
 
 func (l *lane) sentFromSpool(last Position, records int) {
 	if err := l.batcher.config.Spool.Sent(l.partition(), last, records); err != nil {
-		l.batcher.config.Log.Error("the spool cannot forget records that Kafka has: they may be sent again", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+		l.batcher.config.Log.Error("the spool cannot forget records that Kafka has: they may be sent again", "topic", l.key.topic, "partition",
+			l.key.partition, "error", err)
 	}
 }

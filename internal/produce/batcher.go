@@ -210,7 +210,8 @@ func (b *Batcher) Produce(ctx context.Context, topic string, records ...wire.Rec
 		}
 		p := b.NewParcel()
 		p.Records = append(p.Records, records[:run]...)
-		if err := b.Enqueue(topic, string(records[0].Key), p, deadline); err != nil { //nolint:contextcheck // deadline is ctx's; what is queued outlives ctx
+		//nolint:contextcheck // deadline is ctx's; what is queued outlives ctx
+		if err := b.Enqueue(topic, string(records[0].Key), p, deadline); err != nil {
 			return err // what is queued of the others may still be written
 		}
 		parcels, records = append(parcels, p), records[run:]

@@ -45,7 +45,8 @@ func (l *lane) drain(away spoolTimer) bool {
 	for {
 		if l.drainedOrClosed() {
 			if sent > 0 {
-				l.batcher.config.Log.Info("spooled records are on Kafka", "topic", l.key.topic, "partition", l.key.partition, "records", sent, "all", !l.isSpooling())
+				l.batcher.config.Log.Info("spooled records are on Kafka", "topic", l.key.topic, "partition", l.key.partition, "records", sent,
+					"all", !l.isSpooling())
 			}
 			return !l.isSpooling()
 		}
@@ -73,7 +74,8 @@ func (l *lane) drain(away spoolTimer) bool {
 			maxBytes = 0 // the records of one request may be the reason
 			continue
 		case errors.Is(err, errNotSetAside):
-			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: the partition's later ones wait behind it", "topic", l.key.topic, "partition", l.key.partition, "error", err)
+			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: the partition's later ones wait behind it", "topic", l.key.topic,
+				"partition", l.key.partition, "error", err)
 			pause = refusedPause
 		}
 		l.handOver(err)
@@ -158,7 +160,8 @@ func (l *lane) sendEach(kept Kept) error {
 		one := kept.Records[i : i+1]
 		err := l.sendKept(Kept{Records: one})
 		if kafka.IsRefusal(err) {
-			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: it is set aside, and tried again at the next start", "topic", l.key.topic, "partition", l.key.partition, "bytes", recordBytes(one[0]), "error", err)
+			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: it is set aside, and tried again at the next start", "topic",
+				l.key.topic, "partition", l.key.partition, "bytes", recordBytes(one[0]), "error", err)
 			if err = l.batcher.config.Spool.SetAside(l.partition(), one); err != nil {
 				err = fmt.Errorf("%w: %w", errNotSetAside, err)
 			}

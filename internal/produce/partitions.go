@@ -60,7 +60,8 @@ func (b *Batcher) ConfirmPartitions(ctx context.Context, topic string) (int, err
 	count := b.count(topic)
 	n, err := count.ask(ctx, topic, b.producer)
 	if err == nil && count.assumed > 0 && count.assumed != n && count.silent.CompareAndSwap(true, false) {
-		b.config.Log.Error("a topic has another count of partitions than before: spooled records go to their new partitions", "topic", topic, "before", count.assumed, "now", n)
+		b.config.Log.Error("a topic has another count of partitions than before: spooled records go to their new partitions", "topic", topic,
+			"before", count.assumed, "now", n)
 	}
 	return n, err
 }

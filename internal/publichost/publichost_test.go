@@ -15,7 +15,8 @@ func TestWhatAnAddressIs(t *testing.T) {
 			}
 		}
 	}
-	f(true, "127.0.0.1", "127.0.0.1.", "::1", "2001:DB8::1", "::ffff:1.2.3.4", "127.1", "2130706433", "0x7f.0.0.0x1", "0X7F.1", "loja.example.1")
+	f(true, "127.0.0.1", "127.0.0.1.", "::1", "2001:DB8::1", "::ffff:1.2.3.4", "127.1", "2130706433", "0x7f.0.0.0x1",
+		"0X7F.1", "loja.example.1")
 	f(false, "", ".", "localhost", "loja.example.com", "1.2.3.4.example", "0x7g", "a1", "1a", "1.com.")
 }
 

@@ -231,7 +231,8 @@ func (q Query) Months() (first, last time.Time, ok bool) {
 }
 
 // ErrTooManyChannels says that a model cannot divide among so many channels.
-var ErrTooManyChannels = fmt.Errorf("the paths of the report have more than %d channels, or %d of all periods together", MaxMarkovChannels, MaxMarkovOfPeriods)
+var ErrTooManyChannels = fmt.Errorf("the paths of the report have more than %d channels, or %d of all periods together",
+	MaxMarkovChannels, MaxMarkovOfPeriods)
 
 // MaxMarkovChannels bounds the channels of a report by markov, whose memory grows with
 // their square and its time with their third power.

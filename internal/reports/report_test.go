@@ -13,8 +13,10 @@ import (
 // testSpec has a metric of each kind.
 var testSpec = &Spec{
 	Name: "test", Dimensions: []string{"influencer"}, SortBy: "sales",
-	Metrics: []Metric{{Name: "orders", Kind: Count}, {Name: "sales", Kind: Money}, {Name: "cost", Kind: Money}, {Name: "part", Kind: Share}, {Name: "share", Kind: Portion, Over: []string{"sales"}},
-		{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: []string{"cost"}}, {Name: "cac", Kind: MoneyRatio, Over: []string{"cost"}, Under: []string{"orders"}}},
+	Metrics: []Metric{{Name: "orders", Kind: Count}, {Name: "sales", Kind: Money}, {Name: "cost", Kind: Money}, {Name: "part", Kind: Share},
+		{Name: "share", Kind: Portion, Over: []string{"sales"}},
+		{Name: "roas", Kind: Ratio, Over: []string{"sales"}, Under: []string{"cost"}},
+		{Name: "cac", Kind: MoneyRatio, Over: []string{"cost"}, Under: []string{"orders"}}},
 }
 
 func builder(q Query) *Builder { return newBuilder(q, testSpec) }
@@ -43,7 +45,8 @@ func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"start_date":"2026-03-01","end_date":"2026-03-02","by":"day","model":null,"currency":"BRL","other_currencies":[],"as_of":"2026-03-02T12:00:00Z",` +
+	const want = `{"start_date":"2026-03-01","end_date":"2026-03-02","by":"day","model":null,"currency":"BRL","other_currencies":[],` +
+		`"as_of":"2026-03-02T12:00:00Z",` +
 		`"rows":[{"period":"2026-03-01","influencer":null,"orders":2,"sales":50,"cost":0,"part":0,"share":0.826446,"roas":null,"cac":0},` +
 		`{"period":"2026-03-01","influencer":"Ana","orders":1,"sales":10.5,"cost":0,"part":0,"share":0.173554,"roas":null,"cac":0},` +
 		`{"period":"2026-03-02","influencer":"Ana","orders":3,"sales":30.05,"cost":3,"part":0.333333,"share":1,"roas":10.016667,"cac":1}],` +
@@ -114,7 +117,8 @@ func TestPagesHaveEachRowOnce(t *testing.T) {
 
 func TestNoTextOfATableIsAFormula(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "\r=1": "'\r'=1", "a=1": "a=1", "'x": "'x", "é": "é",
+	for text, want := range map[string]string{"": "", "Ana": "Ana", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx",
+		"\r=1": "'\r'=1", "a=1": "a=1", "'x": "'x", "é": "é",
 		" =1": " '=1", "＝1": "'＝1",
 		// What turns the direction of text is written out.
 		"Ana\u202egpj\u2066.exe": `Ana\u202egpj\u2066.exe`, "עדי\u200f": "עדי\u200f",
@@ -126,7 +130,8 @@ func TestNoTextOfATableIsAFormula(t *testing.T) {
 	}
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: "BRL"})
 	add(t, b, "2026-03-01", "=1,\"2\"", 1, -5)
-	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,share,roas,cac\r\n2026-03-01,\"'=1,\"\"2\"\"\",1,-0.05,0,0,1,,0\r\n"; got != want {
+	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,share,roas,cac\r\n2026-03-01,\"'=1,"+
+		"\"\"2\"\"\",1,-0.05,0,0,1,,0\r\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

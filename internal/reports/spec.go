@@ -56,7 +56,8 @@ var specs = []*Spec{
 		Metrics: []Metric{
 			count("orders"), money("sales"), average, count("attributed_orders"), money("attributed_sales"),
 			{Name: "attributed_share", Kind: Ratio, Over: []string{"attributed_sales"}, Under: []string{"sales"}},
-			count("pending_orders"), money("pending_sales"), money("pending_commission"), count("cancelled_orders"), money("cancelled_sales"), count("review_orders"),
+			count("pending_orders"), money("pending_sales"), money("pending_commission"), count("cancelled_orders"), money("cancelled_sales"),
+			count("review_orders"),
 			money("commission"), money("cost"), roas, count("new_customers"), count("returning_orders"), cac,
 			count("clicks"), count("visits"), conversion,
 		},
@@ -67,7 +68,8 @@ var specs = []*Spec{
 		Dimensions: []string{"influencer_id", "influencer", "campaign_id", "campaign"},
 		Metrics: []Metric{
 			count("orders"), money("sales"), average, count("pending_orders"), money("pending_sales"), money("pending_commission"),
-			count("cancelled_orders"), money("cancelled_sales"), money("commission"), money("cost"), roas, count("new_customers"), count("returning_orders"), cac,
+			count("cancelled_orders"), money("cancelled_sales"), money("commission"), money("cost"), roas, count("new_customers"),
+			count("returning_orders"), cac,
 			{Name: "credited_orders", Kind: Share}, money("credited_sales"), count("clicks"), count("visits"), conversion,
 		},
 		Models: models.OfOrders(),

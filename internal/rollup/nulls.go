@@ -102,7 +102,10 @@ var errNullSteps = errors.New("packed steps of null journeys cannot be read")
 func UnpackNullSteps(packed []byte) (s NullSteps, err error) {
 	s.counts = map[NullStep]int64{}
 	var names []string
-	err = EachNullStep(packed, func(name []byte) error { names = append(names, string(name)); return nil }, func(before, channel int, journeys int64) error {
+	err = EachNullStep(packed, func(name []byte) error {
+		names = append(names, string(name))
+		return nil
+	}, func(before, channel int, journeys int64) error {
 		var step NullStep
 		if before >= 0 {
 			step.Before = names[before]

@@ -78,7 +78,8 @@ func TestBrokenStepsAreErrors(t *testing.T) {
 			t.Errorf("%d of %d bytes: %v", n, len(packed), again.counts)
 		}
 	}
-	for _, bad := range [][]byte{{2}, {1, 1, 9, 'a'}, {1, 1, 1, 'a', 2, 0, 1}, {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+	for _, bad := range [][]byte{{2}, {1, 1, 9, 'a'}, {1, 1, 1, 'a', 2, 0, 1},
+		{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
 		if _, err := UnpackNullSteps(bad); err == nil {
 			t.Errorf("%v is read", bad)
 		}

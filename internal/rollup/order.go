@@ -105,7 +105,8 @@ func (s *Sums) addCredits(out *facts.Outcome, times int64) {
 	}
 	total := decimal.NewFromInt(out.TotalMinor)
 	for _, c := range out.Credits {
-		sums := s.credit(CreditKey{Day: out.Day, Currency: out.Currency, Channel: c.Channel, InfluencerID: c.InfluencerID, CampaignID: c.CampaignID})
+		sums := s.credit(CreditKey{Day: out.Day, Currency: out.Currency, Channel: c.Channel, InfluencerID: c.InfluencerID,
+			CampaignID: c.CampaignID})
 		for i, part := range c.Parts {
 			if !part.Given {
 				continue

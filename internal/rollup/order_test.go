@@ -17,8 +17,10 @@ import (
 // order is a random one.
 func order(r *rand.Rand) Order {
 	yes, no := true, false
-	o := &facts.Outcome{Day: fmt.Sprintf("2026-03-%02d", 1+r.IntN(3)), Currency: []string{"BRL", "USD"}[r.IntN(2)], Status: r.IntN(3), TotalMinor: int64(r.IntN(4) * 1111)}
-	o.Payout = facts.Payout{State: []facts.PayoutState{facts.PayoutEarned, facts.PayoutExpected, facts.PayoutReview, facts.PayoutReversed, facts.PayoutNone}[r.IntN(5)],
+	o := &facts.Outcome{Day: fmt.Sprintf("2026-03-%02d", 1+r.IntN(3)), Currency: []string{"BRL", "USD"}[r.IntN(2)], Status: r.IntN(3),
+		TotalMinor: int64(r.IntN(4) * 1111)}
+	o.Payout = facts.Payout{State: []facts.PayoutState{facts.PayoutEarned, facts.PayoutExpected, facts.PayoutReview, facts.PayoutReversed,
+		facts.PayoutNone}[r.IntN(5)],
 		InfluencerID: fmt.Sprint(r.IntN(2)), CommissionMinor: int64(r.IntN(100)), FixedBRLMinor: int64(r.IntN(2) * 500)}
 	if o.Status == commerce.OrderApproved {
 		n := 1 + r.IntN(4)
@@ -34,7 +36,9 @@ func order(r *rand.Rand) Order {
 			o.Credits = append(o.Credits, c)
 		}
 	}
-	return Order{Outcome: o, Counted: Counted{First: []*bool{nil, &yes, &no}[r.IntN(3)], Items: [][]wire.Item{nil, {}, {{ProductID: "p", Quantity: 2, Price: "1.005"}, {ProductID: "p", Quantity: 1}}}[r.IntN(3)]}}
+	return Order{Outcome: o,
+		Counted: Counted{First: []*bool{nil, &yes, &no}[r.IntN(3)],
+			Items: [][]wire.Item{nil, {}, {{ProductID: "p", Quantity: 2, Price: "1.005"}, {ProductID: "p", Quantity: 1}}}[r.IntN(3)]}}
 }
 
 func (s *Sums) rows() int {
@@ -93,7 +97,8 @@ func TestAnOrderIsCountedByItsStatus(t *testing.T) {
 	f := func(status int, state facts.PayoutState, want map[int]int64) {
 		t.Helper()
 		var s Sums
-		s.Add(Order{Outcome: &facts.Outcome{Day: "2026-03-01", Currency: "BRL", Status: status, TotalMinor: 1000, Payout: facts.Payout{State: state, InfluencerID: "i", CommissionMinor: 50}}}, 1)
+		s.Add(Order{Outcome: &facts.Outcome{Day: "2026-03-01", Currency: "BRL", Status: status, TotalMinor: 1000,
+			Payout: facts.Payout{State: state, InfluencerID: "i", CommissionMinor: 50}}}, 1)
 		row := s.Sales()[0]
 		for i, name := range SaleColumns {
 			if !row.Sums[i].Equal(decimal.NewFromInt(want[i])) {
@@ -116,7 +121,8 @@ func TestItemsOfAnOrderAreCounted(t *testing.T) {
 	t.Parallel()
 	var s Sums
 	s.AddProducts("2026-03-31", "BRL", []wire.Item{
-		{ProductID: "p", VariantID: "v", Quantity: 3, Price: "10.50", Discount: "1.25"}, {ProductID: "p", Quantity: 2, Price: "1"}, {VariantID: "v", ItemID: "i", Quantity: 1, Price: "7"}, {Quantity: 9, Price: "9"},
+		{ProductID: "p", VariantID: "v", Quantity: 3, Price: "10.50", Discount: "1.25"}, {ProductID: "p", Quantity: 2, Price: "1"},
+		{VariantID: "v", ItemID: "i", Quantity: 1, Price: "7"}, {Quantity: 9, Price: "9"},
 	}, 1)
 	want := map[string]string{"p": "1 5 32.25", "v": "1 1 7"}
 	for day, rows := range map[string][]Row[ProductKey]{"2026-03-31": s.Products(), "2026-03-01": s.ProductMonths()} {
@@ -124,7 +130,8 @@ func TestItemsOfAnOrderAreCounted(t *testing.T) {
 			t.Errorf("%s: %d items, want %d", day, len(rows), len(want))
 		}
 		for _, r := range rows {
-			if got := fmt.Sprint(r.Sums[ProductOrders], " ", r.Sums[ProductQuantity], " ", r.Sums[ProductSales]); r.Key.Day != day || got != want[r.Key.Item] {
+			if got := fmt.Sprint(r.Sums[ProductOrders], " ", r.Sums[ProductQuantity], " ", r.Sums[ProductSales]); r.Key.Day != day ||
+				got != want[r.Key.Item] {
 				t.Errorf("%+v: %s, want %s", r.Key, got, want[r.Key.Item])
 			}
 		}
@@ -162,9 +169,11 @@ func TestPartsOfAPathAreCounted(t *testing.T) {
 	s.Add(Order{Outcome: o}, 1)
 	var got []string
 	for _, r := range s.JourneyMonths() {
-		got = append(got, fmt.Sprint(r.Key.Day, " ", r.Key.Size, " ", r.Key.Before, ">", r.Key.Channel, " ", r.Sums[PathOrders], " ", r.Sums[PathSales]))
+		got = append(got, fmt.Sprint(r.Key.Day, " ", r.Key.Size, " ", r.Key.Before, ">", r.Key.Channel, " ", r.Sums[PathOrders],
+			" ", r.Sums[PathSales]))
 	}
-	want := []string{"2026-03-01 0 >a 1 1000", "2026-03-01 0 a> 1 1000", "2026-03-01 0 a>b 1 1000", "2026-03-01 0 b>a 1 1000", "2026-03-01 2 >a 1 1000", "2026-03-01 2 >b 1 1000"}
+	want := []string{"2026-03-01 0 >a 1 1000", "2026-03-01 0 a> 1 1000", "2026-03-01 0 a>b 1 1000", "2026-03-01 0 b>a 1 1000",
+		"2026-03-01 2 >a 1 1000", "2026-03-01 2 >b 1 1000"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -174,7 +183,8 @@ func TestPartsOfAPathAreCounted(t *testing.T) {
 func TestAPartOfAQuantityIsSoldAsThatPart(t *testing.T) {
 	t.Parallel()
 	var s Sums
-	s.AddProducts("2026-03-10", "BRL", []wire.Item{{ProductID: "p", Quantity: 2, Measure: "1.5", Price: "10", Discount: "1"}, {ProductID: "p", Quantity: 1, Price: "4"}}, 1)
+	s.AddProducts("2026-03-10", "BRL",
+		[]wire.Item{{ProductID: "p", Quantity: 2, Measure: "1.5", Price: "10", Discount: "1"}, {ProductID: "p", Quantity: 1, Price: "4"}}, 1)
 	list := s.Products()
 	if len(list) != 1 {
 		t.Fatal(list)

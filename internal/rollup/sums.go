@@ -26,7 +26,8 @@ const (
 )
 
 // SaleColumns are the columns of sale_day that are sums. Those of money end with _minor.
-var SaleColumns = []string{"orders", "sales_minor", "new_customers", "returning_orders", "commission_minor", "pending_orders", "pending_minor",
+var SaleColumns = []string{"orders", "sales_minor", "new_customers", "returning_orders", "commission_minor",
+	"pending_orders", "pending_minor",
 	"pending_commission_minor", "cancelled_orders", "cancelled_minor", "review_orders"}
 
 // The sums of a row of product_day. Sales are in currency units: prices may have more

@@ -19,7 +19,8 @@ func Clean(text string) bool {
 
 // idBeginnings are what the words begin with that mentionsID looks for, as much
 // of each as other words seldom have.
-var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "cnp", "user", "buye", "shopp", "ckout", "visit", "orderf", "trb_i", "wc_o"}
+var idBeginnings = []string{"cust", "clie", "cart", "comp", "cpf", "cnp", "user", "buye", "shopp", "ckout", "visit",
+	"orderf", "trb_i", "wc_o"}
 
 // classes say which letters of which words a byte is: a word is one of idBeginnings,
 // in any case, or what begins an escape, or a sign that only what is scrubbed needs. Of the words' letters

@@ -68,7 +68,8 @@ func documentEnd(text string, i int) (end int) {
 			i++
 		}
 		groups = append(groups, byte(i-begin))
-		fraction := len(groups) == 1 && (first > 0 && (text[first-1] == '.' || text[first-1] == ',') || between(text, i, '.', '.') && digitsAt(text, i+1, 1))
+		fraction := len(groups) == 1 &&
+			(first > 0 && (text[first-1] == '.' || text[first-1] == ',') || between(text, i, '.', '.') && digitsAt(text, i+1, 1))
 		if wordEnds(text, i) && !fraction && isDocument(digits, string(groups), labelled) {
 			end = i
 		}
@@ -224,7 +225,8 @@ func cnpjBegin(text string, i, hyphen int) int {
 		return -1
 	}
 	values := make([]byte, 0, 14)
-	for _, part := range []string{text[begin : begin+2], text[begin+3 : begin+6], text[begin+7 : slash], text[hyphen-4 : hyphen], text[hyphen+1 : hyphen+3]} {
+	for _, part := range []string{text[begin : begin+2], text[begin+3 : begin+6], text[begin+7 : slash], text[hyphen-4 : hyphen],
+		text[hyphen+1 : hyphen+3]} {
 		for _, c := range []byte(part) {
 			if isLower(c) {
 				c -= 'a' - 'A'

@@ -51,7 +51,8 @@ func TestScrubRemovesDocumentsAndCards(t *testing.T) {
 	f("6062828888666688", "(number)")    // Hipercard
 
 	for _, stays := range []string{
-		"529.982.247-26", "52998224725", "12.345.678/0001-96", "12345678000195", "12.ABC.345/01DE-36", // a check digit is wrong, or nothing says what it is
+		// a check digit is wrong, or nothing says what it is
+		"529.982.247-26", "52998224725", "12.345.678/0001-96", "12345678000195", "12.ABC.345/01DE-36",
 		"4111 1111 1111 1112", "1234567890123456", "1111111111111117", "6666 1234", "4111 1111 1111 11111",
 		"v529.982.247-25", "529.982.247-25a", "id_4111111111111111", "4111111111111111x", "0.4111111111111111", "4111111111111111.5",
 		"https://x.com/p/0b0a4111-1111-4111-8111-111111111111", "192.168.100.125", "2026-11-24 10:20:30", "1732446000000", "1732446000000000",
@@ -68,7 +69,8 @@ func TestScrubJSONRemovesDocumentsAndCards(t *testing.T) {
 			t.Errorf("JSON(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
-	f(`{"a":"529.982.247-25","card":4111111111111111,"n":{"x":["12.ABC.345\/01DE-35"]}}`, `{"a":"(number)","card":"(number)","n":{"x":["(number)"]}}`)
+	f(`{"a":"529.982.247-25","card":4111111111111111,"n":{"x":["12.ABC.345\/01DE-35"]}}`,
+		`{"a":"(number)","card":"(number)","n":{"x":["(number)"]}}`)
 	f(`{"a":"12.ABC.345/01DE-35"}`, `{"a":"(number)"}`)
 	f(`{"cnpj":12345678000195,"payer_cnpj":"12ABC34501DE35"}`, `{"cnpj":"(id)","payer_cnpj":"(id)"}`)
 	f(`{"a":"{\"b\":\"529.982.247-25\"}"}`, `{"a":"{\"b\":\"(number)\"}"}`)
@@ -104,7 +106,8 @@ func TestScrubRemovesEmailsThatAreWrittenOtherwise(t *testing.T) {
 	f("a @ b @ example.com", "a @ (email)")
 	f("ana @ example.com, bia @ example.com", "(email), (email)")
 	for _, stays := range []string{
-		"por @ana.prado", "ana @loja", "ana @ loja", " @ example.com", "a&#64;b", "&#38;&#60;b&#62;", `C:\u0040`, "ana&#x4000;example.com", "ana&#;example.com", "@ @ @ @",
+		"por @ana.prado", "ana @loja", "ana @ loja", " @ example.com", "a&#64;b", "&#38;&#60;b&#62;", `C:\u0040`, "ana&#x4000;example.com",
+		"ana&#;example.com", "@ @ @ @",
 	} {
 		f(stays, stays)
 	}

@@ -34,7 +34,8 @@ var (
 	// an area code in brackets. A bare row of
 	// digits is more often the id of a product, order or campaign: it is a phone
 	// only under a name that says so. Its group is what stays.
-	phonePattern = pattern(`(?:`, plus, `|((?i:\b(?:tel|sms|smsto|callto)`, colon, `|wa\.me`, slash, `)))`, plus, `?[0-9](?:`, gap, `[0-9]){7,14}`,
+	phonePattern = pattern(`(?:`, plus, `|((?i:\b(?:tel|sms|smsto|callto)`, colon, `|wa\.me`, slash, `)))`, plus,
+		`?[0-9](?:`, gap, `[0-9]){7,14}`,
 		`|(?:\(|%28)0?[1-9][0-9](?:\)|%29)`, gap, `9?`, gap, `[2-9][0-9]{3}`, gap, `[0-9]{4}\b`,
 		`|(?:\(|%28)[2-9][0-9]{2}(?:\)|%29)`, gap, `[2-9][0-9]{2}`, gap, `[0-9]{4}\b`,
 		`|\b[1-9][0-9]`, space, `(?:9?[2-9][0-9]{3}-|9[0-9]{4}`, space, `)[0-9]{4}\b`)
@@ -47,7 +48,8 @@ var (
 	separatorPattern = regexp.MustCompile(`[&#;]|%(?:25)*(?:26|23|3[bB])`)
 
 	// labelledPattern is a bare number in prose after a word that says what it is.
-	labelledPattern = pattern(`(?i)\b((?:(?:tele)?(?:phone|fone)s?|celular|whats ?app|tel|cel|mobile|contato|contact)\.?(?: ?: ?| ))[0-9](?:`, gap, `[0-9]){9,14}`)
+	labelledPattern = pattern(`(?i)\b((?:(?:tele)?(?:phone|fone)s?|celular|whats ?app|tel|cel|mobile|contato|contact)\.?(?: ?: ?| ))[0-9](?:`,
+		gap, `[0-9]){9,14}`)
 
 	// rowPattern is a row of ten to fifteen digits, grouped or not: as long as a
 	// phone with its area code (E.164 allows fifteen).
@@ -146,7 +148,8 @@ var pieces = [][]string{
 	{"1", "2", "9", "0", "+", "%2B", "%252b", "%25", "%", " ", "-", ".", "(", ")", "%28", "%2528", "%29", "%20", "%2D", "x", "é", "25"},
 	{"11", "9", "2345", "98765", "4321", "5551234", " ", "+", "-", "(", ")", "%28", "%29", "0", "_", "%20", "415", ".", "a"},
 	{"tel", "sms", "smsto", "callto", "wa.me", ":", "%3A", "/", "%2F", "+", "12345678", "123", "Tel", "WA.ME", " ", "x"},
-	{"phone", "telefone", "s", "celular", "whats app", "WhatsApp", "tel", "cel", "mobile", "contato", "contact", ".", ":", " ", "12345", "67890", "-", "é"},
+	{"phone", "telefone", "s", "celular", "whats app", "WhatsApp", "tel", "cel", "mobile", "contato", "contact", ".", ":", " ",
+		"12345", "67890", "-", "é"},
 	{"a", "@", "%40", "%2540", ".", "-", "com", "b", "1", "é", "%3D", "%C3%A9", "%", "/", " ", "&", "\xff", "~", "@2x.png", "٣"},
 	{"a", "_id", "=", "%3D", "&", "?", ";", "#", "%26", "%2526", "%3F", "%23", "[", "%5B", "%255d", "]", "%", "25", "5", "é", "-"},
 	{"20", "19", "26", "01", "12", "31", "32", "-", ".", " ", "/", "x", "0", "1", "+", "%2B"},
@@ -165,7 +168,8 @@ func TestFindersFindWhatTheirExpressionsMatch(t *testing.T) {
 }
 
 func FuzzFinders(f *testing.F) {
-	for _, seed := range []string{"+5511987654321", "https://wa.me/5511987654321?a[id]=1", "%2525252B12345678", "ana%40x.com.br&q=1", "(011) 9 8765-4321"} {
+	for _, seed := range []string{"+5511987654321", "https://wa.me/5511987654321?a[id]=1", "%2525252B12345678", "ana%40x.com.br&q=1",
+		"(011) 9 8765-4321"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { agree(t, text) })

@@ -20,7 +20,8 @@ func namesID(name string) bool {
 	if words[last] == "cpf" || words[last] == "cnpj" || slices.Contains(joinedIDs, words[last]) {
 		return true
 	}
-	return last > 0 && (isOwner(words[last-1]) || last > 1 && words[last-2] == "order" && words[last-1] == "form") && slices.Contains(idWords, words[last])
+	return last > 0 && (isOwner(words[last-1]) || last > 1 && words[last-2] == "order" && words[last-1] == "form") &&
+		slices.Contains(idWords, words[last])
 }
 
 // namesOwner tells whether the name of an object says that it is of a shopper or
@@ -48,7 +49,8 @@ var (
 	// idWords say id behind a person's word or "cart".
 	idWords = []string{"id", "ids", "token", "tokens", "number", "uid", "uuid", "guid", "gid"}
 	// joinedIDs are such names written as one word.
-	joinedIDs = []string{"customerid", "userid", "clientid", "clienteid", "buyerid", "cartid", "carttoken", "checkoutid", "checkouttoken", "orderformid", "visitorid"}
+	joinedIDs = []string{"customerid", "userid", "clientid", "clienteid", "buyerid", "cartid", "carttoken", "checkoutid", "checkouttoken",
+		"orderformid", "visitorid"}
 )
 
 // mentionsID tells whether a text may hold a name that namesID knows. It is a
@@ -57,7 +59,8 @@ func mentionsID(text string) bool {
 	for i := range len(text) {
 		switch text[i] | 0x20 { // a letter in lower case
 		case 'c':
-			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || checkoutAt(text[i:]) || begins(text[i:], "comprador") || begins(text[i:], "cpf") || begins(text[i:], "cnpj") {
+			if begins(text[i:], "customer") || begins(text[i:], "client") || begins(text[i:], "cart") || checkoutAt(text[i:]) ||
+				begins(text[i:], "comprador") || begins(text[i:], "cpf") || begins(text[i:], "cnpj") {
 				return true
 			}
 		case 'u':

@@ -28,7 +28,8 @@ func TestUTMValuesThatAreNamesStay(t *testing.T) {
 // A date is no phone, with or without a name before it.
 func TestADateInANameStays(t *testing.T) {
 	for _, text := range []string{
-		"https://x.com/?utm_content=Live+2026-03-15", "https://x.com/?utm_content=Live%202026-03-15", "https://x.com/?utm_campaign=Black+20251128", "Live 2026-03-15",
+		"https://x.com/?utm_content=Live+2026-03-15", "https://x.com/?utm_content=Live%202026-03-15",
+		"https://x.com/?utm_campaign=Black+20251128", "Live 2026-03-15",
 		"Black 20251128", "Live+2026-03-15", "Black+20251128", "Live 15/03/2026", "https://x.com/?utm_content=Live+15-03-2026",
 	} {
 		if got := Text(text); got != text {

@@ -4,7 +4,8 @@ import "testing"
 
 // A look at every eighth place finds what a look at each finds.
 func FuzzMayHoldPhone(f *testing.F) {
-	for _, text := range []string{"", "12345678", "a12345678", "a1234567", "abc 1234-56 78", "1 2 3 4 5 6 7 x 8", "%2D12345678", "abcdefg1234567abcdefgh12345678", "(11) 9.8", "        1       2"} {
+	for _, text := range []string{"", "12345678", "a12345678", "a1234567", "abc 1234-56 78", "1 2 3 4 5 6 7 x 8", "%2D12345678",
+		"abcdefg1234567abcdefgh12345678", "(11) 9.8", "        1       2"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -41,7 +41,8 @@ var (
 	phoneWords  = []string{"tel", "tels", "cel", "cell", "wpp", "whats", "zap", "fax", "mobiles", "contact", "contacts", "contato", "contatos"}
 	numberWords = []string{"number", "numbers", "numero", "numeros", "num", "no", "nr"}
 	// notPhones hold a part of phoneParts and are none; singular.
-	notPhones = []string{"iphone", "smartphone", "headphone", "earphone", "microphone", "megaphone", "saxophone", "microfone", "headfone", "megafone", "saxofone", "xilofone", "interfone", "automobile"}
+	notPhones = []string{"iphone", "smartphone", "headphone", "earphone", "microphone", "megaphone", "saxophone", "microfone", "headfone",
+		"megafone", "saxofone", "xilofone", "interfone", "automobile"}
 	// notNumbers end the name of something about a phone.
 	notNumbers = []string{"id", "ids", "at", "date", "time", "model", "sku", "ean", "gtin"}
 )

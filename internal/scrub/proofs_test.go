@@ -49,7 +49,8 @@ func TestWhatProvesAnEventStandsInNoText(t *testing.T) {
 	f("%20 İİİİİİİİİİİİİİİİ", "%20 (id)")
 
 	p = ProofsOf(token, visitor)
-	for cut, want := range map[string]string{"/pay/" + token[:15]: "/pay/", "/pay/" + token[:7]: "/pay/" + token[:7], "/pay/" + token: "/pay/(id)", "": "", "x": "x"} {
+	for cut, want := range map[string]string{"/pay/" + token[:15]: "/pay/", "/pay/" + token[:7]: "/pay/" + token[:7],
+		"/pay/" + token: "/pay/(id)", "": "", "x": "x"} {
 		if got := p.WithoutCut(cut); got != want {
 			t.Errorf("WithoutCut(%q) %q, want %q", cut, got, want)
 		}

@@ -40,7 +40,8 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://wa.me/5511987654321?text=oi", "https://wa.me/(phone)?text=oi")
 	f("tel:+5511987654321", "tel:(phone)")
 	f("sms:5511987654321", "sms:(phone)")
-	f("https://l.example.com/?u=https%3A%2F%2Fwa.me%2F5511987654321%3Ftext%3Doi", "https://l.example.com/?u=https%3A%2F%2Fwa.me%2F(phone)%3Ftext%3Doi")
+	f("https://l.example.com/?u=https%3A%2F%2Fwa.me%2F5511987654321%3Ftext%3Doi",
+		"https://l.example.com/?u=https%3A%2F%2Fwa.me%2F(phone)%3Ftext%3Doi")
 	f("https://x.com/?phones=11987654321", "https://x.com/?phones=(phone)")
 	f("https://x.com/?phoneNumber1=11987654321&y=2", "https://x.com/?phoneNumber1=(phone)&y=2")
 	f("https://x.com/?contactNumber=11987654321", "https://x.com/?contactNumber=(phone)")
@@ -68,7 +69,8 @@ func TestScrubRemovesEmailsAndPhones(t *testing.T) {
 	f("https://x.com/?t=%EF%BC%8B%EF%BC%95%EF%BC%951198765432%EF%BC%91", "https://x.com/?t=(phone)")
 	f("https://x.com/?t=%25EF%25BC%258B55119876543%25EF%25BC%2591", "https://x.com/?t=(phone)")
 	f("https://x.com/?customer_id=42&userId=c-42&cart_token=9f3b&x=1", "https://x.com/?customer_id=(id)&userId=(id)&cart_token=(id)&x=1")
-	f("https://x.com/?orderFormId=9f3b&checkout_token=9f3b&visitorId=9f3b&trb_id=9f3b&cart=2", "https://x.com/?orderFormId=(id)&checkout_token=(id)&visitorId=(id)&trb_id=(id)&cart=2")
+	f("https://x.com/?orderFormId=9f3b&checkout_token=9f3b&visitorId=9f3b&trb_id=9f3b&cart=2",
+		"https://x.com/?orderFormId=(id)&checkout_token=(id)&visitorId=(id)&trb_id=(id)&cart=2")
 	f("https://x.com/finalizar/order-received/42/?key=wc_order_a1B2c3&x=1", "https://x.com/finalizar/order-received/42/?key=(id)&x=1")
 	f("https://x.com/checkouts/cn/Z2NwLXVzLWVhc3QxOjAxSlM/thank-you?x=1", "https://x.com/checkouts/cn/(id)/thank-you?x=1")
 	f("/77/Checkouts/9f3b5d2e4c1a4e9f", "/77/Checkouts/(id)")
@@ -113,9 +115,11 @@ func TestScrubStrict(t *testing.T) {
 	f("MyApp/1.0 (5511987654321)", "MyApp/1.0 ((phone))")
 	f("app ana%40example.com", "app (email)")
 	for _, stays := range []string{
-		"", "pt-BR", "1920x1080", anID, "made by " + anID, "1763704883000", "2026-11-21 06:00:00", "2026-11-21T06:00:00.000Z", "20261121", "44123456789012345678",
+		"", "pt-BR", "1920x1080", anID, "made by " + anID, "1763704883000", "2026-11-21 06:00:00", "2026-11-21T06:00:00.000Z", "20261121",
+		"44123456789012345678",
 		"Mozilla/5.0 (Linux; Android 14; SM-A546E) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.6099.230 Mobile Safari/537.36",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_1_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/21B101 Instagram 312.0.0.27.109 (iPhone14,5; iOS 17_1_2; pt_BR; pt; scale=3.00; 1170x2532; 548339486)",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_1_2 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/21B101 Instagram " +
+			"312.0.0.27.109 (iPhone14,5; iOS 17_1_2; pt_BR; pt; scale=3.00; 1170x2532; 548339486)",
 	} {
 		f(stays, stays)
 	}
@@ -123,16 +127,20 @@ func TestScrubStrict(t *testing.T) {
 
 func TestNamesPhone(t *testing.T) {
 	for _, name := range []string{
-		"phone", "phones", "Phone", "PHONE", "phone1", "phoneNumber1", "phone_number", "userPhone", "customerphone", "customer[phone]", "phone[]", "billing.phone",
-		"telephone", "telefone", "telefones", "fone", "celular", "celularCliente", "tel", "user_tel", "cel", "mobile", "mobileNumber", "usermobile", "msisdn",
-		"ZAP", "userZap", "whatsapp", "whatsApp", "whats_app", "whatsapp_number", "wpp", "contactNumber", "contact_no", "contactnumber", "contato", "numero_contato", "numeroDeContato",
+		"phone", "phones", "Phone", "PHONE", "phone1", "phoneNumber1", "phone_number", "userPhone", "customerphone", "customer[phone]",
+		"phone[]", "billing.phone",
+		"telephone", "telefone", "telefones", "fone", "celular", "celularCliente", "tel", "user_tel", "cel", "mobile", "mobileNumber",
+		"usermobile", "msisdn",
+		"ZAP", "userZap", "whatsapp", "whatsApp", "whats_app", "whatsapp_number", "wpp", "contactNumber", "contact_no", "contactnumber",
+		"contato", "numero_contato", "numeroDeContato",
 	} {
 		if !NamesPhone(name) {
 			t.Errorf("%s names no phone", name)
 		}
 	}
 	for _, name := range []string{
-		"", "_", "id", "orderId", "hotel", "hotelId", "telemetry", "cellar", "iphone", "iPhone", "headphones", "smartphoneSku", "phoneId", "phone_verified_at", "phone_case_sku",
+		"", "_", "id", "orderId", "hotel", "hotelId", "telemetry", "cellar", "iphone", "iPhone", "headphones", "smartphoneSku", "phoneId",
+		"phone_verified_at", "phone_case_sku",
 		"mobileAppVersion", "automobile", "contactId", "content", "context", "number", "numero", "microfone",
 	} {
 		if NamesPhone(name) {
@@ -169,7 +177,8 @@ func TestScrubLeavesTheRest(t *testing.T) {
 		"１２３ Ａｎａ",
 		"https://loja.example.com/?q=%E3%82%A0%A0",
 		"https://loja.example.com/?q=%61%2D%7E&d=100%25&x=%EF%BC%81%EF%BC",
-		"https://x.com/checkout/thank-you-for-your-order?order=9f3b5d2e4c1a4e9f", "/checkout/p/2?/9f3b5d2e4c1a4e9f", "/p/9f3b5d2e4c1a4e9f", "the key wc_order_",
+		"https://x.com/checkout/thank-you-for-your-order?order=9f3b5d2e4c1a4e9f", "/checkout/p/2?/9f3b5d2e4c1a4e9f",
+		"/p/9f3b5d2e4c1a4e9f", "the key wc_order_",
 		"https://x.com/carts/9f3b5d2e4c1a4e9f", "https://x.com/cart/9f3b5d2e4c1a4e9",
 		"https://loja.example.com/?user_type=new&item_id=42&cart=2&customer_id=&utm_id=42",
 	} {
@@ -196,11 +205,14 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"ana@example.com":true}`, `{"(email)":true}`)
 	f(`{"phones":["11987654321","11987654322"],"id":"11987654321"}`, `{"phones":["(phone)","(phone)"],"id":"11987654321"}`)
 	f(`{"phoneNumber1":11987654321,"contactNumber":"11987654321"}`, `{"phoneNumber1":"(phone)","contactNumber":"(phone)"}`)
-	f(`{"phone":{"country":55,"number":"11987654321","id":"44123456789"},"id":"11987654321"}`, `{"phone":{"country":55,"number":"(phone)","id":"44123456789"},"id":"11987654321"}`)
+	f(`{"phone":{"country":55,"number":"11987654321","id":"44123456789"},"id":"11987654321"}`,
+		`{"phone":{"country":55,"number":"(phone)","id":"44123456789"},"id":"11987654321"}`)
 	f(`{"phones":[{"n":["11987654321"]}],"n":["11987654321"]}`, `{"phones":[{"n":["(phone)"]}],"n":["11987654321"]}`)
-	f(`{"phone":{"a":{"b":1},"number":"11987654321"},"number":"11987654321"}`, `{"phone":{"a":{"b":1},"number":"(phone)"},"number":"11987654321"}`)
+	f(`{"phone":{"a":{"b":1},"number":"11987654321"},"number":"11987654321"}`,
+		`{"phone":{"a":{"b":1},"number":"(phone)"},"number":"11987654321"}`)
 	f(`{"phone":{"1":"11987654321"}}`, `{"phone":{"1":"(phone)"}}`)
-	f(`{"phone":[1,5500987654321],"tel":"99999999","cel":"00000000","fax":"1234567"}`, `{"phone":[1,"(phone)"],"tel":"(phone)","cel":"(phone)","fax":"1234567"}`)
+	f(`{"phone":[1,5500987654321],"tel":"99999999","cel":"00000000","fax":"1234567"}`,
+		`{"phone":[1,"(phone)"],"tel":"(phone)","cel":"(phone)","fax":"1234567"}`)
 	f(`{"phone":"１１９８７６５４３２１"}`, `{"phone":"(phone)"}`)
 	f(`{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`, `{"phone":"2026-11-21T06:00:00Z","phoneVerifiedAt":1763704883000}`)
 	f(`{"note":"ana＠example.com"}`, `{"note":"(email)"}`)
@@ -209,9 +221,12 @@ func TestScrubJSON(t *testing.T) {
 	f(`{"form":"{broken ana@example.com"}`, `{"form":"{broken (email)"}`)
 	f(`{"broken":"ana@example.com"`, ``)
 	f(`{"phone":null,"id":12345678901}`, `{"phone":null,"id":12345678901}`)
-	f(`{"customer_id":"c-42","item_id":"p-1","user":{"id":42,"plan":"gold","team":{"id":7}},"id":"9"}`, `{"customer_id":"(id)","item_id":"p-1","user":{"id":"(id)","plan":"gold","team":{"id":7}},"id":"9"}`)
-	f(`{"customerIds":["c-42",{"x":"c-43"}],"cart":{"token":"9f3b","total":1},"cartToken":"9f3b","cpf":"123.456.789-09","n":1}`, `{"customerIds":["(id)",{"x":"(id)"}],"cart":{"token":"(id)","total":1},"cartToken":"(id)","cpf":"(id)","n":1}`)
-	f(`{"customer":{"address":{"city":"x"},"id":"c-42"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`, `{"customer":{"address":{"city":"x"},"id":"(id)"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`)
+	f(`{"customer_id":"c-42","item_id":"p-1","user":{"id":42,"plan":"gold","team":{"id":7}},"id":"9"}`,
+		`{"customer_id":"(id)","item_id":"p-1","user":{"id":"(id)","plan":"gold","team":{"id":7}},"id":"9"}`)
+	f(`{"customerIds":["c-42",{"x":"c-43"}],"cart":{"token":"9f3b","total":1},"cartToken":"9f3b","cpf":"123.456.789-09","n":1}`,
+		`{"customerIds":["(id)",{"x":"(id)"}],"cart":{"token":"(id)","total":1},"cartToken":"(id)","cpf":"(id)","n":1}`)
+	f(`{"customer":{"address":{"city":"x"},"id":"c-42"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`,
+		`{"customer":{"address":{"city":"x"},"id":"(id)"},"customerType":"new","customer_id":null,"user_id":"","id":"9"}`)
 	f(`{"user_id":"ana@example.com","customer_id":"(redacted)"}`, `{"user_id":"(id)","customer_id":"(redacted)"}`)
 	f(`{"customerIds":["a"],"n":"b"}`, `{"customerIds":["(id)"],"n":"b"}`)
 	f(`{"customerIds":[{"x":"a"},[],"b"],"n":"c"}`, `{"customerIds":[{"x":"(id)"},[],"(id)"],"n":"c"}`)
@@ -219,7 +234,9 @@ func TestScrubJSON(t *testing.T) {
 }
 
 func TestNamesOfIDs(t *testing.T) {
-	for _, name := range []string{"customerId", "customer_id", "CUSTOMER_ID", "customerid", "customer[id]", "user.id", "billing_customer_id", "userIds", "clienteId", "client-id", "cart_token", "cartToken", "cartId", "checkoutToken", "checkout.id", "orderFormId", "visitor_id", "visitorId", "trb_id", "cpf", "customerCPF"} {
+	for _, name := range []string{"customerId", "customer_id", "CUSTOMER_ID", "customerid", "customer[id]", "user.id", "billing_customer_id",
+		"userIds", "clienteId", "client-id", "cart_token", "cartToken", "cartId", "checkoutToken", "checkout.id", "orderFormId", "visitor_id",
+		"visitorId", "trb_id", "cpf", "customerCPF"} {
 		if !namesID(name) {
 			t.Errorf("%s names no id", name)
 		}
@@ -227,7 +244,8 @@ func TestNamesOfIDs(t *testing.T) {
 			t.Errorf("%s is not looked at", name)
 		}
 	}
-	for _, name := range []string{"", "id", "itemId", "item_id", "orderId", "userType", "user", "customer", "cart", "cartTotal", "tokenId", "utm_id", "clientele", "trb_click"} {
+	for _, name := range []string{"", "id", "itemId", "item_id", "orderId", "userType", "user", "customer", "cart", "cartTotal", "tokenId",
+		"utm_id", "clientele", "trb_click"} {
 		if namesID(name) {
 			t.Errorf("%s names an id", name)
 		}
@@ -235,13 +253,15 @@ func TestNamesOfIDs(t *testing.T) {
 }
 
 func TestOwnersOfIDs(t *testing.T) {
-	for name, want := range map[string]bool{"customer": true, "billing_customer": true, "cart": true, "": false, "_": false, "customers": false, "item": false} {
+	for name, want := range map[string]bool{"customer": true, "billing_customer": true, "cart": true, "": false, "_": false,
+		"customers": false, "item": false} {
 		if got := namesOwner(name); got != want {
 			t.Errorf("namesOwner(%q) = %v", name, got)
 		}
 	}
 	for value, want := range map[string]bool{
-		"42": true, strings.Repeat("x", identity.MaxID): true, strings.Repeat("0", identity.MaxID+1): true, strings.Repeat("0", identity.MaxID): false, "": false, "null": false,
+		"42": true, strings.Repeat("x", identity.MaxID): true, strings.Repeat("0", identity.MaxID+1): true,
+		strings.Repeat("0", identity.MaxID): false, "": false, "null": false,
 		"(id)": false, "(id": true, "id)": true,
 	} {
 		if got := isIDValue(value); got != want {
@@ -257,7 +277,8 @@ func TestScrubJSONStrict(t *testing.T) {
 			t.Errorf("JSONStrict(%s)\n got %s\nwant %s", text, got, want)
 		}
 	}
-	f(`{"timestamp":"11987654321","n":5511987654321,"at":1763704883000,"m":-12.5,"id":"`+anID+`"}`, `{"timestamp":"(phone)","n":"(phone)","at":1763704883000,"m":-12.5,"id":"`+anID+`"}`)
+	f(`{"timestamp":"11987654321","n":5511987654321,"at":1763704883000,"m":-12.5,"id":"`+anID+`"}`,
+		`{"timestamp":"(phone)","n":"(phone)","at":1763704883000,"m":-12.5,"id":"`+anID+`"}`)
 	f(`["r1","{\"a\":\"11987654321\"}"]`, `["r1","{\"a\":\"(phone)\"}"]`)
 }
 
@@ -293,7 +314,8 @@ func FuzzScrubJSONStaysValid(f *testing.F) {
 }
 
 func BenchmarkScrubOrdinaryURL(b *testing.B) {
-	text := "https://loja.example.com/produto/camiseta?utm_source=influencer&utm_medium=link&utm_campaign=Ana&trb_click=Ab12Cd.018f3f5e-7b2a-7c3d-8e4f-0123a56789ab"
+	text := "https://loja.example.com/produto/camiseta?utm_source=influencer&utm_medium=link&utm_campaign=Ana&trb_click=Ab12Cd." +
+		"018f3f5e-7b2a-7c3d-8e4f-0123a56789ab"
 	b.ReportAllocs()
 	for b.Loop() {
 		Text(text)

@@ -7,7 +7,8 @@ import (
 
 // JSON is Text for each string of a valid JSON text, names included; a
 // number or text under a name that says "phone" goes whole, at any depth, and so
-// does one under a name that says customer id or cart token. JSON inside a string is scrubbed as JSON. All else stays byte for byte. Text that
+// does one under a name that says customer id or cart token. JSON inside a string is scrubbed as JSON. All else stays byte for byte. Text
+// that
 // is not valid JSON gives "".
 func JSON(text string) string { return scrubJSON(text, Text, 0) }
 
@@ -18,7 +19,8 @@ func JSONStrict(text string) string { return scrubJSON(text, Strict, 0) }
 const maxNesting = 4
 
 func scrubJSON(text string, scrub func(string) string, nesting int) string {
-	if !mayHoldEmail(text) && !mayHoldPhone(text) && !mayHoldCNPJ(text) && !strings.Contains(text, `\u`) && fold(text) == text && !mentionsID(text) {
+	if !mayHoldEmail(text) && !mayHoldPhone(text) && !mayHoldCNPJ(text) && !strings.Contains(text, `\u`) &&
+		fold(text) == text && !mentionsID(text) {
 		return text
 	}
 	return walkJSON(text, scrub, nesting)
@@ -119,7 +121,8 @@ func (w *jsonScrubber) str(i, end int) {
 		scrubbed = scrubbedID
 	} else if w.isPhone(value) {
 		scrubbed = scrubbedPhone
-	} else if trimmed := strings.TrimSpace(value); w.nesting < maxNesting && (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) {
+	} else if trimmed := strings.TrimSpace(value); w.nesting < maxNesting &&
+		(strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) {
 		scrubbed = walkJSON(value, w.scrub, w.nesting+1)
 	}
 	if scrubbed == "" {

@@ -240,7 +240,8 @@ func TestWhatIsDoneIsDurableAfterAFlushOrAClose(t *testing.T) {
 // A loss of power may leave anything where a segment was begun. It must not keep
 // the segments before it from being read.
 func TestRubbishWhereASegmentWasBegunIsCut(t *testing.T) {
-	for _, rubbish := range []string{"T", "TRB\x00\x00\x00\x00\x00", "TRBSEG", "TRBSEG\x00\x00", "TRBSEGxy and more", strings.Repeat("\x00", 40), strings.Repeat("x", 100)} {
+	for _, rubbish := range []string{"T", "TRB\x00\x00\x00\x00\x00", "TRBSEG", "TRBSEG\x00\x00", "TRBSEGxy and more",
+		strings.Repeat("\x00", 40), strings.Repeat("x", 100)} {
 		files := newMemFS()
 		l, _ := open(t, files, Options{})
 		add(t, l, 0, "one")

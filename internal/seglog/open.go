@@ -29,7 +29,8 @@ var errForeign = errors.New("not a segment of this version")
 // what is torn at a segment's end is cut off and counted. ErrLocked where
 // another process uses it.
 func Open(dir string, options Options) (*Log, Recovered, error) {
-	l := &Log{dir: dir, options: options.withDefaults(), lanes: map[uint32]*lane{}, nextSeq: 1, shares: shares{owners: map[Owner]int64{}}, wake: make(chan struct{}, 1)}
+	l := &Log{dir: dir, options: options.withDefaults(), lanes: map[uint32]*lane{}, nextSeq: 1, shares: shares{owners: map[Owner]int64{}},
+		wake: make(chan struct{}, 1)}
 	if err := l.makeDir(); err != nil {
 		return nil, Recovered{}, fmt.Errorf("seglog: open %s: %w", dir, err)
 	}

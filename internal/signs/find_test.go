@@ -33,7 +33,8 @@ func (s *shop) sell(n int, change func(i int, sale *Sale)) {
 func text(list []Sign) string {
 	var lines []string
 	for _, s := range list {
-		line := fmt.Sprintf("%s %s %s %d/%d usual %d/%d", s.Kind, s.Influencer, s.Code, s.Observed.Count, s.Observed.Of, s.Usual.Count, s.Usual.Of)
+		line := fmt.Sprintf("%s %s %s %d/%d usual %d/%d", s.Kind, s.Influencer, s.Code, s.Observed.Count, s.Observed.Of,
+			s.Usual.Count, s.Usual.Of)
 		if len(s.Orders) > 0 {
 			line += fmt.Sprintf(" since %s: %d orders %v", s.Since, len(s.Orders), s.Costs)
 		}

@@ -95,7 +95,9 @@ func (r *Report) shown() shownReport {
 			sign.Sources = append(sign.Sources, shownSource{source.Name, source.Orders})
 		}
 		for _, c := range s.Costs {
-			sign.Costs = append(sign.Costs, shownCost{c.Currency, commerce.Amount{Minor: c.Commission, Currency: c.Currency}, commerce.Amount{Minor: c.Turnover, Currency: c.Currency}})
+			sign.Costs = append(sign.Costs,
+				shownCost{c.Currency, commerce.Amount{Minor: c.Commission, Currency: c.Currency},
+					commerce.Amount{Minor: c.Turnover, Currency: c.Currency}})
 		}
 		out.Signs = append(out.Signs, sign)
 	}

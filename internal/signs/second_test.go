@@ -25,7 +25,8 @@ func (s *score) signsFound(t testing.TB, seed uint64, found []signs.Sign, plante
 			continue
 		}
 		s.wrong++
-		t.Logf("seed %d: wrong: %s of %s %s, %v after %v since %s", seed, sign.Kind, sign.Influencer, sign.Code, sign.Observed, sign.Usual, sign.Since)
+		t.Logf("seed %d: wrong: %s of %s %s, %v after %v since %s", seed, sign.Kind, sign.Influencer, sign.Code, sign.Observed,
+			sign.Usual, sign.Since)
 	}
 	s.missed += len(left)
 	for _, p := range left {

@@ -132,7 +132,8 @@ func (c *codeDays) stays(from int, before Rate) bool {
 	}
 	for _, h := range halves {
 		// h.Count/h.Of - before.Count/before.Of in hundredths
-		if difference := int64(h.Count)*int64(before.Of) - int64(before.Count)*int64(h.Of); h.Of == 0 || difference*100 < spreadPoints*int64(h.Of)*int64(before.Of) {
+		if difference := int64(h.Count)*int64(before.Of) - int64(before.Count)*int64(h.Of); h.Of == 0 ||
+			difference*100 < spreadPoints*int64(h.Of)*int64(before.Of) {
 			return false
 		}
 	}

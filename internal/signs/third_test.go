@@ -92,5 +92,6 @@ func TestHalfAnOfficeIsNoRing(t *testing.T) {
 // sale is one of a day by a code of an influencer; both may be empty.
 func sale(day, n int, code, influencer string) signs.Sale {
 	at := time.Date(2026, 1, 1+day, 12, 0, 0, 0, time.UTC)
-	return signs.Sale{OrderID: fmt.Sprintf("%03d-%04d", day, n), At: at, Day: at.Format("2006-01-02"), Currency: "BRL", Total: 10_000, Code: code, Influencer: influencer, Buyers: []string{fmt.Sprint("b", day, "-", n)}}
+	return signs.Sale{OrderID: fmt.Sprintf("%03d-%04d", day, n), At: at, Day: at.Format("2006-01-02"), Currency: "BRL", Total: 10_000,
+		Code: code, Influencer: influencer, Buyers: []string{fmt.Sprint("b", day, "-", n)}}
 }

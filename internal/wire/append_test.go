@@ -12,7 +12,8 @@ import (
 // fill sets every field at random, through reflection: a field that the
 // appenders forget is a difference from encoding/json.
 func fill(random *rand.Rand, v reflect.Value) {
-	texts := []string{"", "1001", "Ana Souza", "São Paulo", `"quoted" \ <b>&amp;</b>`, "tab\tline\r\n\x00\x1f\x7f", "\u2028\u2029 €😀", "not UTF-8: \xff\xc3", "a,b{c}[d]:"}
+	texts := []string{"", "1001", "Ana Souza", "São Paulo", `"quoted" \ <b>&amp;</b>`, "tab\tline\r\n\x00\x1f\x7f", "\u2028\u2029 €😀",
+		"not UTF-8: \xff\xc3", "a,b{c}[d]:"}
 	if v.Type() == reflect.TypeFor[time.Time]() {
 		at := time.Unix(random.Int64N(7e9), random.Int64N(1e9)).UTC()
 		if random.IntN(2) == 0 {
@@ -102,7 +103,8 @@ func must(t *testing.T, value interface{ AppendJSON([]byte) ([]byte, error) }) [
 func TestAppendJSONRefusesATimeThatJSONCannotHold(t *testing.T) {
 	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, value := range []interface{ AppendJSON([]byte) ([]byte, error) }{
-		&Commerce{AcceptedAt: late}, &Order{CreatedAt: late}, &Order{UpdatedAt: Some(late)}, &Personal{Customer: Some(Customer{CreatedAt: Some(late)})},
+		&Commerce{AcceptedAt: late}, &Order{CreatedAt: late}, &Order{UpdatedAt: Some(late)},
+		&Personal{Customer: Some(Customer{CreatedAt: Some(late)})},
 	} {
 		if out, err := value.AppendJSON(nil); err == nil {
 			t.Errorf("%s", out)

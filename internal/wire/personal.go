@@ -9,7 +9,8 @@ type Personal struct {
 	UserAgent Optional[string]   `json:"userAgent,omitzero"`
 	BrowserIP Optional[string]   `json:"browserIp,omitzero"`
 	CartToken Optional[string]   `json:"cartToken,omitzero"`
-	UserID    Optional[string]   `json:"userId,omitzero"` // only where the order names its visitor by a keyed digest, since it may name a person
+	// only where the order names its visitor by a keyed digest, since it may name a person
+	UserID Optional[string] `json:"userId,omitzero"`
 }
 
 // Customer is the specification's Customer, as sent.

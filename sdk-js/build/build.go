@@ -173,14 +173,16 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 var about = regexp.MustCompile(`^(//.*\n)+\n|(?m:^\s+)`)
 
 // eventTypes is where a module has the types of an event from: one file, of CommonJS, which both kinds of modules may import.
-var eventTypes = strings.NewReplacer(`"./event-types"`, `"./events.cjs"`, "export declare ", "export ") // declare says nothing in such a file
+// declare says nothing in such a file
+var eventTypes = strings.NewReplacer(`"./event-types"`, `"./events.cjs"`, "export declare ", "export ")
 
 // modules builds what bundlers take: for pages, and for servers and sandboxes.
 func (b *bundler) modules(names map[string]string) error {
 	if err := b.write("events.d.cts", about.ReplaceAll(b.events, nil)); err != nil {
 		return err
 	}
-	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"}, {"server.ts", "server-types.ts", "server"}} {
+	for _, module := range []struct{ entry, types, name string }{{"index.ts", "types.ts", "tributary"},
+		{"server.ts", "server-types.ts", "server"}} {
 		code, err := b.script(module.entry, api.FormatESModule, names)
 		if err != nil {
 			return err
@@ -198,7 +200,8 @@ func (b *bundler) modules(names map[string]string) error {
 		}
 		types = []byte(eventTypes.Replace(string(about.ReplaceAll(types, nil))))
 		// One copy: what imports it has the types of what requires it.
-		if err := errors.Join(b.write(module.name+".d.cts", types), b.write(module.name+".d.ts", []byte(`export * from "./`+module.name+`.cjs";`))); err != nil {
+		if err := errors.Join(b.write(module.name+".d.cts", types),
+			b.write(module.name+".d.ts", []byte(`export * from "./`+module.name+`.cjs";`))); err != nil {
 			return err
 		}
 	}

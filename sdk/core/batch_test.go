@@ -181,7 +181,8 @@ func TestCheckoutNeedsItems(t *testing.T) {
 	f(`{"items":{}}`, "payload_items_required payload.items")
 	f(`{"items":[]}`, "payload_items_required payload.items")
 	f(`{"items":["1"]}`, "invalid_payload payload.items[0]")
-	f(`{"items":[{"item_id":"1","item_quantity":1},{"item_id":2,"item_quantity":1}]}`, `{"items":[{"item_id":"1","item_quantity":1},{"item_id":"2","item_quantity":1}]}`)
+	f(`{"items":[{"item_id":"1","item_quantity":1},{"item_id":2,"item_quantity":1}]}`,
+		`{"items":[{"item_id":"1","item_quantity":1},{"item_id":"2","item_quantity":1}]}`)
 	f(`{"items":[{"item_id":820982911946154500,"item_quantity":1}]}`, `{"items":[{"item_id":"820982911946154500","item_quantity":1}]}`)
 	f(`{"items":[{"item_id":2.5,"item_quantity":1}]}`, "invalid_payload payload.items[0].item_id")
 	f(`{"items":[{"item_id":true,"item_quantity":1}]}`, "invalid_payload payload.items[0].item_id")
@@ -200,7 +201,8 @@ func TestCheckoutNeedsItems(t *testing.T) {
 	}
 	f(`{"items":[{"item_id":"1","item_quantity":99999999999}]}`, "invalid_payload payload.items[0].item_quantity")
 	f(`{"items":[{"item_id":"1","item_quantity":2}]}`, `{"items":[{"item_id":"1","item_quantity":2}]}`)
-	f(`{ "items" : [ { "item_id" : "1", "item_quantity" : 2, "price": 1.50 } ] }`, `{"items":[{"item_id":"1","item_quantity":2,"price":1.50}]}`)
+	f(`{ "items" : [ { "item_id" : "1", "item_quantity" : 2, "price": 1.50 } ] }`,
+		`{"items":[{"item_id":"1","item_quantity":2,"price":1.50}]}`)
 	// GA4
 	f(`{"transaction_id":"T","items":[{"item_id":"1","quantity":2,"price":9.99}]}`,
 		`{"items":[{"item_id":"1","item_quantity":2,"price":9.99}],"transaction_id":"T"}`)

@@ -20,7 +20,8 @@ func TestABatchHasItsCompanyAndTime(t *testing.T) {
 				}
 				continue
 			}
-			if code != "" || b.CompanyID != company || b.SentAt != sentAt || len(b.Items) != 1 || b.Items[0].Err != nil || b.Items[0].Event.Name != "A" {
+			if code != "" || b.CompanyID != company || b.SentAt != sentAt || len(b.Items) != 1 || b.Items[0].Err != nil ||
+				b.Items[0].Event.Name != "A" {
 				t.Errorf("%s: %+v, want the company %q, sentAt %d, code %q", body, b, company, sentAt, code)
 			}
 		}
@@ -46,8 +47,10 @@ func TestABatchHasItsCompanyAndTime(t *testing.T) {
 
 func TestBatchesThatBreakOffAreNotJSON(t *testing.T) {
 	for _, body := range []string{
-		`{"events"`, `{"events":`, `{"events":[`, `{"events":[]`, `{"events":[],`, `{"events":[],}`, `{,"events":[]}`, `{"events":[]}}`, `{"events":[]"a":1}`, `{events:[]}`, `{"events" []}`,
-		`{"\q":1,"events":[]}`, `[`, `[,`, `[{"event":"A"}`, `[{"event":"A"},`, `[{"event":"A"},]`, `[{"event":"A"]`, `[]]`, `[1 2]`, "\x00", `}`, `]`,
+		`{"events"`, `{"events":`, `{"events":[`, `{"events":[]`, `{"events":[],`, `{"events":[],}`, `{,"events":[]}`, `{"events":[]}}`,
+		`{"events":[]"a":1}`, `{events:[]}`, `{"events" []}`,
+		`{"\q":1,"events":[]}`, `[`, `[,`, `[{"event":"A"}`, `[{"event":"A"},`, `[{"event":"A"},]`, `[{"event":"A"]`, `[]]`,
+		`[1 2]`, "\x00", `}`, `]`,
 	} {
 		if _, v := core.ParseBatch(body, "loja", options()); v == nil || v.Code != "invalid_json" || v.Field != "" {
 			t.Errorf("ParseBatch(%q): %v, want invalid_json", body, v)
@@ -73,6 +76,7 @@ func TestWhiteSpaceMayStandBetweenTokens(t *testing.T) {
 	}
 	f(`{`, `"event"`, `:`, `"A"`, `}`)
 	f(`{`, `"events"`, `:`, `[`, `{`, `"event"`, `:`, `"A"`, `}`, `,`, `{`, `"event"`, `:`, `"A"`, `}`, `]`, `,`, `"sentAt"`, `:`, `null`, `}`)
-	f(`[`, `{`, `"event"`, `:`, `"A"`, `}`, `,`, `[`, `"r1"`, `,`, `null`, `,`, `null`, `,`, `"A"`, `,`, `null`, `,`, `null`, `,`, `{`, `}`, `]`, `]`)
+	f(`[`, `{`, `"event"`, `:`, `"A"`, `}`, `,`, `[`, `"r1"`, `,`, `null`, `,`, `null`, `,`, `"A"`, `,`, `null`, `,`, `null`,
+		`,`, `{`, `}`, `]`, `]`)
 	f(`[`, `"r1"`, `,`, `null`, `,`, `null`, `,`, `"A"`, `,`, `null`, `,`, `null`, `,`, `{`, `}`, `]`)
 }

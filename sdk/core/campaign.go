@@ -86,7 +86,8 @@ func campaignPairs(url string, most int) string {
 		var pair string
 		pair, rest, _ = strings.Cut(rest, "&")
 		name, value, _ := strings.Cut(pair, "=")
-		if c.field(name) == nil && !isClickID(name) || slices.Contains(known, name) || len(kept)+len(pair) >= most || strings.TrimSpace(unescapeQuery(value)) == "" {
+		if c.field(name) == nil && !isClickID(name) || slices.Contains(known, name) || len(kept)+len(pair) >= most ||
+			strings.TrimSpace(unescapeQuery(value)) == "" {
 			continue
 		}
 		kept, known = kept+pair+"&", append(known, name)

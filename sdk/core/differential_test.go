@@ -125,7 +125,8 @@ func FuzzEventAgainstEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		b, v := ParseBatch(text, "c", Options{Now: 1})
-		if v != nil || len(b.Items) != 1 || b.Items[0].Err != nil || b.Items[0].Raw || !strings.HasPrefix(b.Items[0].Text, "{") || !utf8.ValidString(text) {
+		if v != nil || len(b.Items) != 1 || b.Items[0].Err != nil || b.Items[0].Raw || !strings.HasPrefix(b.Items[0].Text, "{") ||
+			!utf8.ValidString(text) {
 			return
 		}
 		item := b.Items[0]
@@ -176,7 +177,8 @@ func FuzzEventAgainstEncodingJSON(f *testing.F) {
 // bounds, and that it is what the query says, read pair by pair.
 func FuzzParseCampaign(f *testing.F) {
 	for _, seed := range []string{
-		"https://x.example/?utm_source=a&utm_source=b&gclid=%41&trb_click=c.1#f", "x?utm_term=%zz+%C3%A9&&=&utm_content", "#/p?utm_medium=x", "?utm_campaign=%00%ff",
+		"https://x.example/?utm_source=a&utm_source=b&gclid=%41&trb_click=c.1#f", "x?utm_term=%zz+%C3%A9&&=&utm_content", "#/p?utm_medium=x",
+		"?utm_campaign=%00%ff",
 		"https://x.example/?fbclid=" + strings.Repeat("%20", 300),
 	} {
 		f.Add(seed)
@@ -201,7 +203,8 @@ func FuzzParseCampaign(f *testing.F) {
 
 func checkParam(t *testing.T, url, value string) {
 	t.Helper()
-	if len(value) > maxCampaign || strings.TrimSpace(value) != value && len(value) < maxCampaign-3 || strings.ContainsRune(value, 0) || utf8.ValidString(url) && !utf8.ValidString(value) {
+	if len(value) > maxCampaign || strings.TrimSpace(value) != value && len(value) < maxCampaign-3 || strings.ContainsRune(value, 0) ||
+		utf8.ValidString(url) && !utf8.ValidString(value) {
 		t.Errorf("%q has the value %q", url, value)
 	}
 }

@@ -19,7 +19,8 @@ func TestABatchTellsWhatItsSenderDropped(t *testing.T) {
 			t.Errorf("%s: %v %q, want %v %q", member, b.Dropped, got, want, violation)
 		}
 	}
-	const whole, object = "invalid_field: dropped must have whole numbers from 0 to 1,000,000", "invalid_field: dropped must be an object of reasons and numbers"
+	const whole, object = "invalid_field: dropped must have whole numbers from 0 to 1,000,000",
+		"invalid_field: dropped must be an object of reasons and numbers"
 	f(`null`, Dropped{}, "")
 	f(`{}`, Dropped{}, "")
 	f(`{"queue_full":3,"refused":1,"given_up":2,"expired":4,"unreadable":5,"other":6}`, Dropped{3, 1, 2, 4, 5, 6}, "")

@@ -34,7 +34,8 @@ func TestEscapesAtTheirBounds(t *testing.T) {
 }
 
 func TestBrokenEscapesAreMalformed(t *testing.T) {
-	for _, text := range []string{`"\`, `"\"`, `"\n`, `"\u`, `"\u12`, `"\u123`, `"\u1234`, `"\u123"`, `"\u12`, `"\q"`, `"\u/000"`, `"\u:000"`, `"\u@000"`, `"\uG000"`, "\"\\u`000\"", `"\ug000"`, `"\U0041"`} {
+	for _, text := range []string{`"\`, `"\"`, `"\n`, `"\u`, `"\u12`, `"\u123`, `"\u1234`, `"\u123"`, `"\u12`, `"\q"`, `"\u/000"`, `"\u:000"`,
+		`"\u@000"`, `"\uG000"`, "\"\\u`000\"", `"\ug000"`, `"\U0041"`} {
 		s := Scan(text, 0)
 		if s.Skip(); s.Fault() != Malformed {
 			t.Errorf("Skip(%s): fault %d, want %d", text, s.Fault(), Malformed)

@@ -43,7 +43,8 @@ func (p *parser) known(field, value string) string {
 // broken integration writes when it knows nothing: junk would join strangers.
 func (p *parser) withoutJunk(value string) string {
 	value = strings.TrimSpace(value)
-	if n := len(value); (n == len("null") || n == len("undefined")) && value[0]|0x20 >= 'n' && IsNothing(value) { // nearly all are told by the first two
+	// nearly all are told by the first two
+	if n := len(value); (n == len("null") || n == len("undefined")) && value[0]|0x20 >= 'n' && IsNothing(value) {
 		p.unread = true
 		return ""
 	}

@@ -206,7 +206,8 @@ func TestCampaignsComeOutOfURLs(t *testing.T) {
 // A plain event as the importer sends it costs its Item and nothing more.
 func TestPlainEventsCostNoAllocationPerField(t *testing.T) {
 	body := `{"companyId":"loja","eventId":"` + id + `","event":"PRODUCT_VIEW","timestamp":"2019-10-01T00:00:01Z","visitorId":"550050854",` +
-		`"payload":{"items":[{"item_id":"1307067","item_quantity":1}]},"context":{"page":{"url":"https://loja.example.com/p/1307067?utm_source=influencer&utm_medium=link"}}}`
+		`"payload":{"items":[{"item_id":"1307067","item_quantity":1}]},` +
+		`"context":{"page":{"url":"https://loja.example.com/p/1307067?utm_source=influencer&utm_medium=link"}}}`
 	n := testing.AllocsPerRun(200, func() {
 		if b, v := core.ParseBatch(body, "", core.Options{}); v != nil || b.Items[0].Err != nil {
 			t.Fatal(v, b.Items[0].Err)

@@ -92,7 +92,8 @@ func TestItemsOfOtherEventsMayBeAnything(t *testing.T) {
 		}
 	}
 	f("PRODUCT_VIEW", `{"items":[{"item_id":"a"}]}`, `{"items":[{"item_id":"a","item_quantity":1}]}`)
-	f("ADD_TO_CART", `{"products":[{"sku":"a"},{"sku":"b","quantity":2}]}`, `{"items":[{"item_id":"a","item_quantity":1},{"item_id":"b","item_quantity":2}]}`)
+	f("ADD_TO_CART", `{"products":[{"sku":"a"},{"sku":"b","quantity":2}]}`,
+		`{"items":[{"item_id":"a","item_quantity":1},{"item_id":"b","item_quantity":2}]}`)
 	f("INITIATE_CHECKOUT", `{"items":[{"item_id":"a"},7]}`, `{"items":[{"item_id":"a"},7]}`)
 	f("ADD_TO_CART", `{"items":[]}`, `{"items":[]}`)
 	f("ADD_TO_CART", `{"products":[]}`, `{"items":[]}`)

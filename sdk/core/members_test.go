@@ -16,11 +16,16 @@ func members(t *testing.T, body string) string {
 
 func TestEachMemberStandsAlone(t *testing.T) {
 	for _, text := range []string{
-		`"context":{"page":{"url":"https://l.example/p","path":"/p"}}`, `"context":{"page":{"path":"/p"}}`, `"context":{"page":{"referrer":"r"}}`, `"context":{"page":{"title":"t"}}`,
-		`"context":{"campaign":{"source":"s"}}`, `"context":{"campaign":{"medium":"m"}}`, `"context":{"campaign":{"name":"n"}}`, `"context":{"campaign":{"content":"c"}}`, `"context":{"campaign":{"term":"t"}}`,
-		`"context":{"clickIds":{"gclid":"g"}}`, `"context":{"library":{"name":"n"}}`, `"context":{"library":{"version":"v"}}`, `"context":{"locale":"pt-BR"}`, `"context":{"screen":"1x1"}`, `"context":{"userAgent":"u"}`,
-		`"visitorId":"v"`, `"sessionId":"s"`, `"stream":"s"`, `"seq":1`, `"frame":true`, `"consent":"granted"`, `"consent":"denied"`, `"consent":"unknown"`,
-		`"identity":{"email":"e"}`, `"identity":{"phone":"p"}`, `"identity":{"customer_id":"c"}`, `"identity":{"cart_token":"t"}`, `"identity":{"verified":true}`,
+		`"context":{"page":{"url":"https://l.example/p","path":"/p"}}`, `"context":{"page":{"path":"/p"}}`, `"context":{"page":{"referrer":"r"}}`,
+		`"context":{"page":{"title":"t"}}`,
+		`"context":{"campaign":{"source":"s"}}`, `"context":{"campaign":{"medium":"m"}}`, `"context":{"campaign":{"name":"n"}}`,
+		`"context":{"campaign":{"content":"c"}}`, `"context":{"campaign":{"term":"t"}}`,
+		`"context":{"clickIds":{"gclid":"g"}}`, `"context":{"library":{"name":"n"}}`, `"context":{"library":{"version":"v"}}`,
+		`"context":{"locale":"pt-BR"}`, `"context":{"screen":"1x1"}`, `"context":{"userAgent":"u"}`,
+		`"visitorId":"v"`, `"sessionId":"s"`, `"stream":"s"`, `"seq":1`, `"frame":true`, `"consent":"granted"`, `"consent":"denied"`,
+		`"consent":"unknown"`,
+		`"identity":{"email":"e"}`, `"identity":{"phone":"p"}`, `"identity":{"customer_id":"c"}`, `"identity":{"cart_token":"t"}`,
+		`"identity":{"verified":true}`,
 		`"payload":{"a":1}`, `"payload":{}`,
 	} {
 		if got := members(t, `{"event":"A",`+text+`}`); got != text {
@@ -37,7 +42,8 @@ func TestIDsAndTimesMayBeNumbers(t *testing.T) {
 			t.Errorf("%s became %s, want %s", text, got, want)
 		}
 	}
-	f(`"identity":{"phone":5511912345678,"customer_id":820982911946154508123,"cart_token":42}`, `"identity":{"phone":"5511912345678","customer_id":"820982911946154508123","cart_token":"42"}`)
+	f(`"identity":{"phone":5511912345678,"customer_id":820982911946154508123,"cart_token":42}`,
+		`"identity":{"phone":"5511912345678","customer_id":"820982911946154508123","cart_token":"42"}`)
 	f(`"identity":{"customer_id":0}`, "")
 	f(`"visitorId":42,"sessionId":-7,"stream":1`, `"visitorId":"42","sessionId":"-7","stream":"1"`)
 	f(`"timestamp":1780000000123`, "") // the time that members expects
@@ -45,9 +51,12 @@ func TestIDsAndTimesMayBeNumbers(t *testing.T) {
 
 func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	for _, text := range []string{
-		`"seq":0`, `"seq":null`, `"frame":false`, `"frame":null`, `"consent":null`, `"consent":""`, `"visitorId":null`, `"visitorId":" 0 "`, `"visitorId":"Undefined"`, `"payload":null`,
-		`"context":{}`, `"context":null`, `"context":{"page":{},"campaign":{},"clickIds":{},"library":{},"locale":""}`, `"context":{"clickIds":{"gclid":"","other":"x"},"unknown":[1]}`,
-		`"identity":{}`, `"identity":null`, `"identity":{"email":"NULL","phone":"(00) 0000-0000","verified":false,"name":"Ana"}`, `"unknown":{"a":[]}`, `"eventId":null`, `"timestamp":null`,
+		`"seq":0`, `"seq":null`, `"frame":false`, `"frame":null`, `"consent":null`, `"consent":""`, `"visitorId":null`, `"visitorId":" 0 "`,
+		`"visitorId":"Undefined"`, `"payload":null`,
+		`"context":{}`, `"context":null`, `"context":{"page":{},"campaign":{},"clickIds":{},"library":{},"locale":""}`,
+		`"context":{"clickIds":{"gclid":"","other":"x"},"unknown":[1]}`,
+		`"identity":{}`, `"identity":null`, `"identity":{"email":"NULL","phone":"(00) 0000-0000","verified":false,"name":"Ana"}`,
+		`"unknown":{"a":[]}`, `"eventId":null`, `"timestamp":null`,
 	} {
 		if got := members(t, `{"event":"A",`+text+`}`); got != "" {
 			t.Errorf("%s became %s", text, got)
@@ -104,7 +113,8 @@ func TestEnvelopesAreReadElementByElement(t *testing.T) {
 	f(`,null,null,"A",null,null,null`, ``)
 	f(`,null,null,"A",null,null,{},{"later":1},2`, ``)
 	f(`,null,null,"A","","",{}`, ``)
-	f(`,null,null,"A","{\"a\":1}","{\"email\":\"e\"}",{"title":"t"}`, `"payload":{"a":1},"context":{"page":{"title":"t"}},"identity":{"email":"e"}`)
+	f(`,null,null,"A","{\"a\":1}","{\"email\":\"e\"}",{"title":"t"}`,
+		`"payload":{"a":1},"context":{"page":{"title":"t"}},"identity":{"email":"e"}`)
 	f(`,null,null,"A","null","null",{"referrer":"r"}`, `"context":{"page":{"referrer":"r"}}`)
 	f(`,null,null,"A",null,null,{"userAgent":"u","seq":2,"later":3}`, `"context":{"userAgent":"u"},"seq":2`)
 	f(`,7,null,"A",null,null,{}`, "invalid_event_id eventId")
@@ -117,7 +127,8 @@ func TestEnvelopesAreReadElementByElement(t *testing.T) {
 	f(`,null,null,"A",null,"{\"email\":\"e\"",{}`, "invalid_json identity")
 	f(`,null,null,"A",null,"{\"email\":1} x",{}`, "invalid_identity identity.email")
 	f(`,null,null,"A","{\"n\":1e999}",null,{}`, "number_out_of_range payload")
-	f(`,null,null,"A","{\"n\":`+strings.Repeat("[", 30)+strings.Repeat("]", 30)+`}",null,{}`, `"payload":{"n":`+strings.Repeat("[", 30)+strings.Repeat("]", 30)+`}`)
+	f(`,null,null,"A","{\"n\":`+strings.Repeat("[", 30)+strings.Repeat("]", 30)+`}",null,{}`,
+		`"payload":{"n":`+strings.Repeat("[", 30)+strings.Repeat("]", 30)+`}`)
 	f(`,null,null,"A","{\"n\":`+strings.Repeat("[", 31)+strings.Repeat("]", 31)+`}",null,{}`, "too_deep payload")
 	f(`,null,null,"A",null,null,[]`, "invalid_context context")
 	f(`,null,null,"A",null,null,{"frame":1}`, "invalid_field frame")
@@ -126,7 +137,8 @@ func TestEnvelopesAreReadElementByElement(t *testing.T) {
 func TestCampaignsKeepBrokenEscapes(t *testing.T) {
 	f := func(value, want string) {
 		t.Helper()
-		if got := members(t, `{"event":"A","context":{"page":{"url":"https://l.example/?utm_source=`+value+`"}}}`); !strings.Contains(got, `"campaign":{"source":"`+want+`"}`) {
+		if got := members(t, `{"event":"A","context":{"page":{"url":"https://l.example/?utm_source=`+value+`"}}}`); !strings.Contains(got,
+			`"campaign":{"source":"`+want+`"}`) {
 			t.Errorf("%s: %s, want %s", value, got, want)
 		}
 	}

@@ -10,10 +10,14 @@ import (
 func FuzzOneEvent(f *testing.F) {
 	for _, body := range []string{
 		`{"event":"PAGE_VIEW","companyId":"a"}`, `{"event":"PAGE_VIEW","companyId":""}`, `{"event":"PAGE_VIEW","companyId":null}`,
-		`{"companyId":"","companyId":"a","event":"PAGE_VIEW"}`, `{"companyId":"a","companyId":null,"event":"PAGE_VIEW"}`, `{"companyId":"b","event":"X"}`,
-		`{"company\u0049d":"a","event":"PAGE_VIEW"}`, `{"event":"PAGE_VIEW","sentAt":"x"}`, `{"event":"PAGE_VIEW","events":null}`, `{"\u0065vents":[{"event":"X"}]}`,
-		`{"event":"CHECKOUT_COMPLETED","payload":{"items":[{"item_id":"1","item_quantity":0}]}}`, `{"event":"page_view","seq":1.5}`, `{"event":"X"} x`, `{}`, `{"event":7}`, `{"event":"X",}`,
-		`{"event":"CHECKOUT_COMPLETED","payload":{"checkout":{"lineItems":[{"id":"a\"]b","quantity":2,"variant":{"id":"}"}}]},"n":[1, 2 ,"x\\"]}}`,
+		`{"companyId":"","companyId":"a","event":"PAGE_VIEW"}`, `{"companyId":"a","companyId":null,"event":"PAGE_VIEW"}`,
+		`{"companyId":"b","event":"X"}`,
+		`{"company\u0049d":"a","event":"PAGE_VIEW"}`, `{"event":"PAGE_VIEW","sentAt":"x"}`, `{"event":"PAGE_VIEW","events":null}`,
+		`{"\u0065vents":[{"event":"X"}]}`,
+		`{"event":"CHECKOUT_COMPLETED","payload":{"items":[{"item_id":"1","item_quantity":0}]}}`, `{"event":"page_view","seq":1.5}`,
+		`{"event":"X"} x`, `{}`, `{"event":7}`, `{"event":"X",}`,
+		`{"event":"CHECKOUT_COMPLETED","payload":{"checkout":{"lineItems":[{"id":"a\"]b","quantity":2,"variant":{"id":"}"}}]},"n":[1, ` +
+			`2 ,"x\\"]}}`,
 	} {
 		f.Add(body, "")
 		f.Add(body, "a")
@@ -40,8 +44,10 @@ func FuzzOneEvent(f *testing.F) {
 // gives.
 func FuzzNextItem(f *testing.F) {
 	for _, text := range []string{
-		`{"event":"PAGE_VIEW"},{"event":"X"}]`, `{"event":"PAGE_VIEW","companyId":"a"}]`, `{"event":7,"x":"}"},1]`, `{"event":"X"`, `{"event":"X",}]`,
-		`{"event":"X","a":[}]`, `{"event":"X"}}]`, `{"event":"X"}x]`, `{}`, `{ } ,`, `{"payload":{"a":1e999},"event":"X"}]`, `{"seq":-1,"eventId":"x"}]`,
+		`{"event":"PAGE_VIEW"},{"event":"X"}]`, `{"event":"PAGE_VIEW","companyId":"a"}]`, `{"event":7,"x":"}"},1]`,
+		`{"event":"X"`, `{"event":"X",}]`,
+		`{"event":"X","a":[}]`, `{"event":"X"}}]`, `{"event":"X"}x]`, `{}`, `{ } ,`, `{"payload":{"a":1e999},"event":"X"}]`,
+		`{"seq":-1,"eventId":"x"}]`,
 	} {
 		f.Add(text)
 	}

@@ -220,7 +220,8 @@ func FuzzScanner(f *testing.F) {
 func FuzzParseBatch(f *testing.F) {
 	for _, seed := range []string{
 		`{"event":"PAGE_VIEW"}`,
-		`[["r1",null,null,"purchase","{\"items\":[{\"item_id\":\"1\",\"quantity\":1}]}","{\"email\":\"a@b.c\"}",{"url":"https://l.example/?utm_source=x&gclid=1","seq":3}]]`,
+		`[["r1",null,null,"purchase","{\"items\":[{\"item_id\":\"1\",\"quantity\":1}]}","{\"email\":\"a@b.c\"}",` +
+			`{"url":"https://l.example/?utm_source=x&gclid=1","seq":3}]]`,
 		`{"companyId":"c","sentAt":"2026-01-01T00:00:00Z","events":[{"event":"A","payload":{"x":[1, 2]}},["r1"],3]}`,
 		`[{"event":"PAGE_VIEW","context":{"page":{"url":"x"},"clickIds":{"gclid":"a","fbclid":"b"}},"identity":{"email":" 0 "}}]`,
 	} {

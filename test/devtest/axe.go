@@ -55,10 +55,12 @@ func Axe(t testing.TB, page *rod.Page, at string, rules ...string) {
 	}
 	got := page.MustEval(`async (rules) => {
 		const found = await axe.run(document, {
-			runOnly: rules.length ? {type: 'rule', values: rules} : {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']},
+			runOnly: rules.length ? {type: 'rule', values: rules} : {type: 'tag',
+				values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']},
 			resultTypes: ['violations'],
 		});
-		return found.violations.map(v => v.id + ' (' + v.help + '):\n  ' + v.nodes.slice(0, 5).map(n => n.target.join(' ') + ' ' + n.html.slice(0, 150)
+		return found.violations.map(v => v.id + ' (' + v.help + '):\n  ' + v.nodes.slice(0,
+			5).map(n => n.target.join(' ') + ' ' + n.html.slice(0, 150)
 			+ ' ' + n.any.concat(n.all, n.none).map(c => c.message).join('; ')).join('\n  ')).join('\n');
 	}`, append([]string{}, rules...)).Str()
 	if strings.TrimSpace(got) != "" {

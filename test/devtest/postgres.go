@@ -131,7 +131,8 @@ func RoleOfServices(t testing.TB, dsn string) string {
 		t.Fatal(err)
 	}
 	password, _ := as.User.Password()
-	err = execute(t.Context(), dsn, "do $$ begin create role "+servicesRole+" login password '"+password+"'; exception when duplicate_object or unique_violation then end $$")
+	err = execute(t.Context(), dsn,
+		"do $$ begin create role "+servicesRole+" login password '"+password+"'; exception when duplicate_object or unique_violation then end $$")
 	if err != nil {
 		t.Fatal(err)
 	}

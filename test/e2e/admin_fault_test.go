@@ -219,7 +219,8 @@ func TestOrdersOverTheDeathOfPostgresAndKafka(t *testing.T) {
 	f.startProcessor(t)
 	wantCount(t, f.dsn, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
 	wantCount(t, f.dsn, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "commission in the ledger", orders*100,
+		`select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
 }
 
 // unavailableLine is a 503 in the admin's access log.

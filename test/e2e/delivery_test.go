@@ -46,7 +46,9 @@ func TestEachEventIsCountedOnceOnARealKafka(t *testing.T) {
 	}
 	wants := func(what string, want ...string) {
 		t.Helper()
-		await.Until(t, await.Long, func() bool { return slices.Equal(counted(), want) }, func() string { return fmt.Sprintf("%s: %q, want %q", what, counted(), want) })
+		await.Until(t, await.Long, func() bool {
+			return slices.Equal(counted(), want)
+		}, func() string { return fmt.Sprintf("%s: %q, want %q", what, counted(), want) })
 	}
 
 	first := batch(nil, event(1), event(2))
@@ -88,8 +90,11 @@ func TestEachEventIsCountedOnceOnARealKafka(t *testing.T) {
 			t.Errorf("%s is not in\n%s", line, shown)
 		}
 	}
-	got, err := call(t.Context(), http.MethodGet, fmt.Sprintf("%s/reports/delivery?start_date=%s&end_date=%s&by=total", f.adminURL, now.Format(time.DateOnly), now.AddDate(0, 0, 1).Format(time.DateOnly)), f.key, nil)
-	if err != nil || got.status != http.StatusOK || !strings.Contains(string(got.body), `"outcome":"dropped","reason":"queue_full","events":3,"streams":0`) {
+	got, err := call(t.Context(), http.MethodGet,
+		fmt.Sprintf("%s/reports/delivery?start_date=%s&end_date=%s&by=total", f.adminURL, now.Format(time.DateOnly),
+			now.AddDate(0, 0, 1).Format(time.DateOnly)), f.key, nil)
+	if err != nil || got.status != http.StatusOK ||
+		!strings.Contains(string(got.body), `"outcome":"dropped","reason":"queue_full","events":3,"streams":0`) {
 		t.Errorf("%v %d %s", err, got.status, got.body)
 	}
 }

@@ -98,7 +98,8 @@ func TestDevStartsAgainWithTheSameData(t *testing.T) {
 	if second.APIKey != first.APIKey || second.CompanyID != first.CompanyID || second.DashboardPassword != first.DashboardPassword {
 		t.Error("the second start has other keys than the first")
 	}
-	if out := second.output.String(); strings.Count(out, "\n") > 24 || !strings.Contains(out, second.DashboardPassword) || !strings.Contains(out, second.APIKey) {
+	if out := second.output.String(); strings.Count(out, "\n") > 24 || !strings.Contains(out, second.DashboardPassword) ||
+		!strings.Contains(out, second.APIKey) {
 		t.Errorf("the second start prints more than a screen, or no keys:\n%s", out)
 	}
 	after := second.explain(t, "before", nil)

@@ -30,7 +30,8 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	d := startDev(t, dataDir(t), "--empty", "--log-level", "debug")
 	s := &sender{t: t, dev: d, short: d.register(t, "Ana Prado", "Inverno", "ANA10")}
 	p := &visitorOf{sender: s, visitor: uuid.Must(uuid.NewV7()).String()}
-	const email, phone, customer, cart, name, street = "erased.person@example.com", "11987651234", "cust-erased-4711", "k9Qx2vB7mZ4pT1wRy8LdN3fC", "Erna Gelöscht", "01311-999"
+	const email, phone, customer, cart, name, street = "erased.person@example.com", "11987651234", "cust-erased-4711",
+		"k9Qx2vB7mZ4pT1wRy8LdN3fC", "Erna Gelöscht", "01311-999"
 	p.openLink()
 	p.events(email, phone, customer, cart)
 	order := func(fields map[string]any) {
@@ -38,7 +39,8 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 		s.postOrder(nil, fields, http.StatusOK)
 	}
 	person := map[string]any{"customerId": customer, "name": name, "email": email, "phone": phone, "zip": street, "city": "Erasetown"}
-	order(map[string]any{"customer": person, "userId": p.visitor, "cartToken": cart, "browserIp": "203.0.113.77", "userAgent": "ErasedBrowser/1", "discountCode": "ANA10"})
+	order(map[string]any{"customer": person, "userId": p.visitor, "cartToken": cart, "browserIp": "203.0.113.77",
+		"userAgent": "ErasedBrowser/1", "discountCode": "ANA10"})
 	order(map[string]any{"customer": person, "userId": p.cookie, "note": email, "additional": map[string]any{"email": email}})
 	order(map[string]any{"customer": map[string]any{"email": "another@example.com", "customerId": "other"}})
 	search, err := s.request(http.MethodGet, d.DashboardURL+"/orders?q="+url.QueryEscape(email), "", nil)
@@ -48,7 +50,8 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	wantCount(t, d.Postgres, "events of the person", 7, `select count(*) from event_fact where company_id = $1`, d.CompanyID)
 
 	// The keyed hashes, as they are stored.
-	needles := []string{email, phone, "5511987651234", customer, cart, name, street, "Erasetown", "203.0.113.77", "ErasedBrowser", p.visitor, p.cookie, p.cookie[:36]}
+	needles := []string{email, phone, "5511987651234", customer, cart, name, street, "Erasetown", "203.0.113.77", "ErasedBrowser", p.visitor,
+		p.cookie, p.cookie[:36]}
 	needles = append(needles, keysOfUsers(t, d)...)
 	if left := leftOf(t, d, needles); len(left) < 15 {
 		t.Fatalf("the person is in few places only, the test says nothing: %v", left)
@@ -56,11 +59,14 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	sums := func() (all string) {
 		d.query(t, []any{&all}, `
 			select string_agg(line, E'\n' order by line) from (
-				select row(order_id, position, channel, influencer_id, currency, first_minor, last_minor, linear_minor, position_minor, time_decay_minor)::text as line from credit
+				select row(order_id, position, channel, influencer_id, currency, first_minor, last_minor, linear_minor, position_minor,
+				time_decay_minor)::text as line from credit
 				union all select row(order_id, state, influencer_id, currency, total_minor, commission_minor)::text from payout
 				union all select row(order_id, entry, amount_minor, currency, payable_on)::text from ledger_entry
-				union all select row(s.*)::text from sale_day s union all select row(c.*)::text from credit_day c union all select row(t.*)::text from traffic_day t
-				union all select row(order_id, is_first_order, o.total_minor, o.status)::text from orders o left join payout using (company_id, order_id)) l`)
+				union all select row(s.*)::text from sale_day s union all select row(c.*)::text from credit_day c union all select row(t.*)::text
+					from traffic_day t
+				union all select row(order_id, is_first_order, o.total_minor, o.status)::text from orders o left
+					join payout using (company_id, order_id)) l`)
 		return all
 	}
 	before := sums()
@@ -70,7 +76,8 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 
 	var asked struct{ ID, State string }
 	mustCall(t, http.MethodPost, d.AdminURL+"/erasures", d.APIKey, map[string]any{"email": strings.ToUpper(email)}, &asked)
-	wantCount(t, d.Postgres, "erasures done", 1, `select count(*) from erasure where erasure_id = $1::uuid and done_at is not null and orders = 2`, asked.ID)
+	wantCount(t, d.Postgres, "erasures done", 1,
+		`select count(*) from erasure where erasure_id = $1::uuid and done_at is not null and orders = 2`, asked.ID)
 	if after := sums(); after != before {
 		t.Errorf("sums were\n%s\nand are\n%s", before, after)
 	}
@@ -171,7 +178,8 @@ func (p *visitorOf) openLink() {
 func (p *visitorOf) events(email, phone, customer, cart string) {
 	now := time.Now().UTC()
 	event := func(name string, at time.Time, more map[string]any) map[string]any {
-		e := map[string]any{"companyId": p.dev.CompanyID, "event": name, "eventId": uuid.Must(uuid.NewV7()).String(), "timestamp": at.Format(time.RFC3339), "visitorId": p.visitor,
+		e := map[string]any{"companyId": p.dev.CompanyID, "event": name, "eventId": uuid.Must(uuid.NewV7()).String(),
+			"timestamp": at.Format(time.RFC3339), "visitorId": p.visitor,
 			"context": map[string]any{"page": map[string]any{"url": "https://loja.example.com/?utm_source=ig&utm_campaign=Ana+Prado"}}}
 		for k, v := range more {
 			e[k] = v
@@ -183,7 +191,8 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		request, err := p.request(http.MethodPost, target, string(text), map[string]string{"Content-Type": "application/json", "Cookie": "trb_vid=" + p.cookie, "Sec-Fetch-Site": "same-site"})
+		request, err := p.request(http.MethodPost, target, string(text),
+			map[string]string{"Content-Type": "application/json", "Cookie": "trb_vid=" + p.cookie, "Sec-Fetch-Site": "same-site"})
 		if a := p.do(request, err, http.StatusOK, http.StatusAccepted); strings.Count(string(a.body), `"ok"`) != n {
 			p.t.Errorf("%s\n%s", text, a.body)
 		}
@@ -193,11 +202,16 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 	send(of, 1, event("PAGE_VIEW", now, nil))
 	send(of+"?companyId="+p.dev.CompanyID, 1, []any{event("PRODUCT_VIEW", now, map[string]any{"identity": identity})})
 	send(of, 3, map[string]any{"companyId": p.dev.CompanyID, "sentAt": now.Format(time.RFC3339), "events": []any{
-		event("CHECKOUT_COMPLETED", now, map[string]any{"identity": identity, "payload": map[string]any{"note": "gift", "code": cart, "items": []any{map[string]any{"item_id": "p-1", "quantity": 1, "price": 10}}}}),
+		event("CHECKOUT_COMPLETED", now,
+			map[string]any{"identity": identity,
+				"payload": map[string]any{"note": "gift", "code": cart, "items": []any{map[string]any{"item_id": "p-1", "quantity": 1, "price": 10}}}}),
 		event("PAGE_VIEW", now.AddDate(0, 0, -9), map[string]any{"identity": identity}), // late: no visitor has it
-		[]any{"r1", uuid.Must(uuid.NewV7()).String(), now.Format(time.RFC3339), "PAGE_VIEW", `{}`, `{"email":"` + email + `"}`, map[string]any{"url": "https://loja.example.com/", "visitorId": p.visitor}},
+		[]any{"r1", uuid.Must(uuid.NewV7()).String(), now.Format(time.RFC3339), "PAGE_VIEW", `{}`, `{"email":"` + email + `"}`,
+			map[string]any{"url": "https://loja.example.com/", "visitorId": p.visitor}},
 	}})
-	request, err := p.request(http.MethodGet, p.dev.EdgeURL+"/v1/pixel.gif?"+url.Values{"companyId": {p.dev.CompanyID}, "visitorId": {p.visitor}, "email": {email}, "url": {"https://loja.example.com/x"}}.Encode(), "", nil)
+	request, err := p.request(http.MethodGet,
+		p.dev.EdgeURL+"/v1/pixel.gif?"+url.Values{"companyId": {p.dev.CompanyID}, "visitorId": {p.visitor}, "email": {email},
+			"url": {"https://loja.example.com/x"}}.Encode(), "", nil)
 	p.do(request, err, http.StatusOK)
 }
 
@@ -226,7 +240,9 @@ func leftOf(t *testing.T, d *dev, texts []string) (where []string) {
 	for _, c := range columns {
 		var n int
 		table, column := pgx.Identifier{c.Table}.Sanitize(), pgx.Identifier{c.Column}.Sanitize()
-		if err := conn.QueryRow(t.Context(), `select count(*) from `+table+` c where exists (select from unnest($1::text[]) f where strpos(c.`+column+`::text, f) > 0)`, forms).Scan(&n); err != nil {
+		if err := conn.QueryRow(t.Context(),
+			`select count(*) from `+table+` c where exists (select from unnest($1::text[]) f where strpos(c.`+column+`::text, f) > 0)`,
+			forms).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n > 0 {

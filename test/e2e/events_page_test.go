@@ -39,7 +39,8 @@ func TestEventsAppearInTheDebugger(t *testing.T) {
 	}
 	row = page.MustElementR("#events li", "payload_items_required")
 	row.MustElement("summary").MustClick()
-	if got := row.MustText(); !containsAll(got, "Rejected", "How to mend it", "item_quantity", "CHECKOUT_COMPLETED needs what was bought", "(redacted)") {
+	if got := row.MustText(); !containsAll(got, "Rejected", "How to mend it", "item_quantity",
+		"CHECKOUT_COMPLETED needs what was bought", "(redacted)") {
 		t.Errorf("the rejection reads %q", got)
 	}
 	if got := page.MustElement("main").MustText(); containsAll(got, "maria") {

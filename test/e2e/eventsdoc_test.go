@@ -30,7 +30,8 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 		`{"results":[{"eventId":"019cf15e-1200-7000-8000-000000000001","status":"ok"}],"durability":"kafka","request_id":"`,
 		`{"results":[{"eventId":"019cf15e-1200-7000-8000-000000000001","status":"duplicate"}]`,
 		`"code":"payload_items_required","message":"payload.items must be an array of at least one item"}`,
-		`"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"is not known here and was not read; did you mean visitorId?"},`+
+		`"status":"ok","warnings":[{"field":"visitor_id","code":"unknown_field","message":"is not known here and was not read; did you mean `+
+			`visitorId?"},`+
 			`{"field":"payload.contents","code":"unknown_field","message":"is not known here and was not read; did you mean payload.items?"},`+
 			`{"field":"identity.email","code":"invalid_value","message":"is no e-mail address; it is ignored"}]}]`,
 		`"code":"unknown_field","message":"identity.customerId is not known here and was not read; did you mean customer_id?"}`,
@@ -55,7 +56,8 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	}
 	view := `{"event":"PAGE_VIEW","timestamp":"2026-03-15T12:00:00Z","visitorId":"v-1"}` + "\n"
 	events := write("events.jsonl", view+view)
-	orders := write("orders.jsonl", `{"orderId":"h-1","orderStatus":0,"createdAt":"2026-03-15T12:00:00Z","updatedAt":null,"totalPrice":200.10,"currency":"BRL"}`+"\n")
+	orders := write("orders.jsonl",
+		`{"orderId":"h-1","orderStatus":0,"createdAt":"2026-03-15T12:00:00Z","updatedAt":null,"totalPrice":200.10,"currency":"BRL"}`+"\n")
 	importBoth := func() {
 		t.Helper()
 		for _, args := range [][]string{
@@ -69,7 +71,8 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	}
 	state := func() (got string) {
 		d.query(t, []any{&got}, `select coalesce((select count(*) from event_fact where company_id = $1), 0)
-			|| ' events, status ' || coalesce((select string_agg(status || ' total ' || total_minor, ',') from orders where company_id = $1 and order_id = 'h-1'), 'none')`, d.CompanyID)
+			|| ' events, status ' || coalesce((select string_agg(status || ' total ' || total_minor, ',') from orders where company_id = $1
+				and order_id = 'h-1'), 'none')`, d.CompanyID)
 		return got
 	}
 	becomes := func(want string) {
@@ -81,7 +84,8 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	importBoth()
 	becomes("2 events, status 0 total 20010")
 
-	cancelled := map[string]any{"orderId": "h-1", "orderStatus": 2, "createdAt": "2026-03-15T12:00:00Z", "totalPrice": 200.10, "currency": "BRL"}
+	cancelled := map[string]any{"orderId": "h-1", "orderStatus": 2, "createdAt": "2026-03-15T12:00:00Z",
+		"totalPrice": 200.10, "currency": "BRL"}
 	mustCall(t, "POST", d.AdminURL+"/order", d.APIKey, cancelled, nil)
 	becomes("2 events, status 2 total 20010")
 

@@ -101,7 +101,8 @@ func allRows(t *testing.T, dsn string) (all []stored) {
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	rows, err := conn.Query(t.Context(), `
 		select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where c.relkind in ('r', 'p', 'm') and not c.relispartition and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg_toast%'`)
+		where c.relkind in ('r', 'p', 'm') and not c.relispartition and n.nspname not in ('pg_catalog', 'information_schema')
+		and n.nspname not like 'pg_toast%'`)
 	if err != nil {
 		t.Fatal(err)
 	}

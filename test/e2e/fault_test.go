@@ -176,9 +176,11 @@ func TestNothingAcknowledgedIsLostToSIGKILL(t *testing.T) {
 	wantCount(t, f.dsn, "events", total, `select count(*) from event_fact where company_id = $1`, f.companyID)
 	wantCount(t, f.dsn, "orders", orders, `select count(*) from orders where company_id = $1`, f.companyID)
 	wantCount(t, f.dsn, "only versions", orders, `select count(*) from orders where company_id = $1 and accepted_at is not null`, f.companyID)
-	wantCount(t, f.dsn, "commission in the ledger", orders*100, `select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "commission in the ledger", orders*100,
+		`select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where company_id = $1`, f.companyID)
 	wantCount(t, f.dsn, "ledger entries", orders, `select count(*) from ledger_entry where company_id = $1`, f.companyID)
-	wantCount(t, f.dsn, "last-touch credit", orders*1000, `select coalesce(sum(last_minor), 0)::bigint from credit where company_id = $1`, f.companyID)
+	wantCount(t, f.dsn, "last-touch credit", orders*1000,
+		`select coalesce(sum(last_minor), 0)::bigint from credit where company_id = $1`, f.companyID)
 	if out := f.run(t, "verify"); !strings.Contains(out, fmt.Sprintf("Equal: %d orders.", orders)) {
 		t.Errorf("tributary verify:\n%s", out)
 	}

@@ -28,10 +28,12 @@ func TestAPageThatABuyerMerelyOpensEarnsNothing(t *testing.T) {
 	}
 	shop := page(t, `<script async src="`+d.EdgeURL+`/sdk/v1/tributary.js" data-company="`+d.CompanyID+`"></script>`)
 	review := page(t, picture(""))
-	event := `{"event":"PAGE_VIEW","visitorId":"m","identity":{"email":"victim@example.com"},"context":{"page":{"url":"https://loja.example.com/?utm_source=ig&utm_campaign=Mallory"}}}`
+	event := `{"event":"PAGE_VIEW","visitorId":"m","identity":{"email":"victim@example.com"},` +
+		`"context":{"page":{"url":"https://loja.example.com/?utm_source=ig&utm_campaign=Mallory"}}}`
 	foreign := page(t, picture("visitorId=c-42&amp;")+`<iframe sandbox="allow-scripts" srcdoc='<script>
 		fetch("`+d.EdgeURL+`/v1/events?companyId=`+d.CompanyID+`", {method: "POST", body: `+"`["+event+"]`"+`})</script>'></iframe>`)
-	if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--origin", "null", "--postgres", d.Postgres); status != 0 {
+	if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--origin", "null",
+		"--postgres", d.Postgres); status != 0 {
 		t.Fatalf("allow the origins: %s", out)
 	}
 	stored := func(via string) (n int) {
@@ -44,7 +46,9 @@ func TestAPageThatABuyerMerelyOpensEarnsNothing(t *testing.T) {
 	}
 	wait := func(via string, n int) {
 		t.Helper()
-		await.Until(t, await.Long, func() bool { return stored(via) == n }, func() string { return fmt.Sprintf("%d events of %s, want %d", stored(via), via, n) })
+		await.Until(t, await.Long, func() bool {
+			return stored(via) == n
+		}, func() string { return fmt.Sprintf("%d events of %s, want %d", stored(via), via, n) })
 	}
 	buyer := devtest.Browser(t)
 	visit := func(address string) string { // gives the server's cookie
@@ -93,11 +97,14 @@ func TestAPageThatABuyerMerelyOpensEarnsNothing(t *testing.T) {
 	visit(strings.Replace(foreign.URL, "127.0.0.1", "localhost", 1)) // another site
 	wait("pixel", 2)
 	wait("http", 1)
-	f("a picture in another site's page", "Mallory", facts.PayoutReview, func(o map[string]any) { o["userId"], o["browserIp"] = "c-42", "127.0.0.1" })
+	f("a picture in another site's page", "Mallory", facts.PayoutReview, func(o map[string]any) {
+		o["userId"], o["browserIp"] = "c-42", "127.0.0.1"
+	})
 	f("a frame without an origin", "Mallory", facts.PayoutReview, of("victim@example.com"))
 
 	honest := buyer.MustIncognito().MustPage(shop.URL + "/?utm_source=ig&utm_campaign=Ana+Prado").Timeout(2 * time.Minute).MustWaitLoad()
 	honest.MustWait(`() => window.tributary && tributary.loaded`)
-	honest.MustEval(`async () => { await tributary.track("CHECKOUT_COMPLETED", {items: [{item_id: "1", item_quantity: 1}]}, {email: "maria@example.com"}); await tributary.flush() }`)
+	honest.MustEval(`async () => { await tributary.track("CHECKOUT_COMPLETED", {items: [{item_id: "1", item_quantity: 1}]}, {email: ` +
+		`"maria@example.com"}); await tributary.flush() }`)
 	f("an honest visit", "Ana Prado", facts.PayoutEarned, of("maria@example.com"))
 }

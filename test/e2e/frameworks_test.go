@@ -91,7 +91,8 @@ func buildShop(t *testing.T, f framework, d *dev) (files string) {
 		}
 	}
 	run(dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	run(filepath.Join("..", ".."), "go", "run", "./sdk-js/build", "-quick", "-out", filepath.Join(t.TempDir(), "dist"), "-npm", filepath.Join(dir, "node_modules", "@tributary-io"))
+	run(filepath.Join("..", ".."), "go", "run", "./sdk-js/build", "-quick", "-out", filepath.Join(t.TempDir(), "dist"), "-npm",
+		filepath.Join(dir, "node_modules", "@tributary-io"))
 	run(dir, "npm", "run", "build")
 	return filepath.Join(dir, f.out)
 }
@@ -147,7 +148,8 @@ func TestFrameworks(t *testing.T) {
 		for name, open := range browsers {
 			t.Run(f.name+" in "+name, func(t *testing.T) {
 				shop := backend(t, d, files)
-				if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--postgres", d.Postgres); status != 0 {
+				if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--postgres",
+					d.Postgres); status != 0 {
 					t.Fatalf("allow the shop's origin: %s", out)
 				}
 				buyThrough(t, d, shop.URL, open())
@@ -176,7 +178,8 @@ func buyThrough(t *testing.T, d *dev, shop string, v visitor) {
 		// routes that follow each other before the SDK's second file is there the last alone is a view.
 		until(test, fmt.Sprintf(`() => {
 			const e = document.querySelector('[data-test=%q]');
-			if (!e || e.tagName == "BUTTON" && document.querySelector("script[src*='_next']") && (!Object.keys(e).some((key) => key.startsWith("__react")) || !tributary.loaded || tributary._)) return "";
+			if (!e || e.tagName == "BUTTON" && document.querySelector("script[src*='_next']") &&
+				(!Object.keys(e).some((key) => key.startsWith("__react")) || !tributary.loaded || tributary._)) return "";
 			e.click();
 			return "clicked";
 		}`, test))
@@ -195,7 +198,8 @@ func buyThrough(t *testing.T, d *dev, shop string, v visitor) {
 		t.Errorf("winner %+v, want %s by link", *w, influencer)
 	}
 	// Each step once.
-	want := "ADD_TO_CART /product/tee-m, CHECKOUT_COMPLETED /checkout, INITIATE_CHECKOUT /checkout, PAGE_VIEW , PAGE_VIEW /cart, PAGE_VIEW /checkout, PAGE_VIEW /product/tee-m, PRODUCT_VIEW /product/tee-m"
+	want := "ADD_TO_CART /product/tee-m, CHECKOUT_COMPLETED /checkout, INITIATE_CHECKOUT /checkout, PAGE_VIEW , PAGE_VIEW /cart, PAGE_VIEW " +
+		"/checkout, PAGE_VIEW /product/tee-m, PRODUCT_VIEW /product/tee-m"
 	got := ""
 	await.Until(t, await.Long, func() bool {
 		var seen []string

@@ -56,7 +56,8 @@ func TestALandingThatIsLeftEarlyIsPaid(t *testing.T) {
 				_, _ = io.WriteString(w, `<!doctype html><title>Shop</title><link rel="icon" href="data:,">`+page)
 			}))
 			t.Cleanup(shop.Close)
-			if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--postgres", d.Postgres); status != 0 {
+			if out, status := runToEnd(t, "company", "set", d.CompanyID, "--origin", shop.URL, "--origin", d.StorefrontURL, "--postgres",
+				d.Postgres); status != 0 {
 				t.Fatalf("allow the shop's origin: %s", out)
 			}
 			influencer := "Ana of the " + name
@@ -76,7 +77,8 @@ func TestALandingThatIsLeftEarlyIsPaid(t *testing.T) {
 			if w := e.Payout.Winner; w.Influencer != influencer || w.Evidence != "link" || cents(t, e.Payout.Commission) != 1000 {
 				t.Errorf("payout %+v, want 10.00 to %s by link", e.Payout, influencer)
 			}
-			if n := len(e.Touches); n == 0 || e.Touches[n-1].Channel != influencer || e.Touches[n-1].Arrival != facts.ByClick || e.Touches[n-1].Proof != "visitor" {
+			if n := len(e.Touches); n == 0 || e.Touches[n-1].Channel != influencer || e.Touches[n-1].Arrival != facts.ByClick ||
+				e.Touches[n-1].Proof != "visitor" {
 				t.Errorf("touches %+v, want the last to be %s's, by the click", e.Touches, influencer)
 			}
 			if last := e.Models["last"]; len(last) != 1 || last[0].Channel != influencer {

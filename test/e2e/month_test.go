@@ -30,7 +30,9 @@ const monthShop = "loja-da-lia.example.com"
 // carries what was returned. The merchant uses no API; the shop's platform sends its
 // orders with the token that the install page shows. From the first influencer on, the
 // merchant's browser runs no script: each page and form works without.
-func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it has the machine to itself: it is a person's day, step by step
+//
+//nolint:paralleltest // it has the machine to itself: it is a person's day, step by step
+func TestAMonthIsClosedInPortuguese(t *testing.T) {
 	m := newMonth(t)
 	m.join()
 	m.onboard()
@@ -38,20 +40,24 @@ func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it 
 
 	// Last month's order, paid by its coupon: its 30 days of hold are over.
 	old := time.Now().AddDate(0, 0, -40)
-	m.send(map[string]any{"orderId": "1001", "totalPrice": jsonNumber("315.00"), "shippingPrice": jsonNumber("15.00"), "discountCode": "LIA10", "createdAt": stamp(old), "updatedAt": stamp(old)})
+	m.send(map[string]any{"orderId": "1001", "totalPrice": jsonNumber("315.00"), "shippingPrice": jsonNumber("15.00"), "discountCode": "LIA10",
+		"createdAt": stamp(old), "updatedAt": stamp(old)})
 	// Today's come by the link. One is proven by the cart; of the other the shop knows an e-mail.
 	link := m.shortLink()
 	cart := m.visit(link, func(shopper *rod.Page) map[string]any {
 		return map[string]any{"cart_token": "3f9c51d8a7e24b60aa11"}
 	})
-	m.send(map[string]any{"orderId": "1002", "totalPrice": jsonNumber("215.00"), "shippingPrice": jsonNumber("15.00"), "cartToken": cart["cart_token"]})
+	m.send(map[string]any{"orderId": "1002", "totalPrice": jsonNumber("215.00"), "shippingPrice": jsonNumber("15.00"),
+		"cartToken": cart["cart_token"]})
 	mail := m.visit(link, func(shopper *rod.Page) map[string]any { return map[string]any{"email": "maria@example.com"} })
-	m.send(map[string]any{"orderId": "1003", "totalPrice": jsonNumber("115.00"), "shippingPrice": jsonNumber("15.00"), "customer": map[string]any{"email": mail["email"]}})
+	m.send(map[string]any{"orderId": "1003", "totalPrice": jsonNumber("115.00"), "shippingPrice": jsonNumber("15.00"),
+		"customer": map[string]any{"email": mail["email"]}})
 
 	m.decide("1003", "accept", "R$ 10,00")
 	// Another one is refused: it is nobody's, and no statement has it.
 	mail = m.visit(link, func(shopper *rod.Page) map[string]any { return map[string]any{"email": "joana@example.com"} })
-	m.send(map[string]any{"orderId": "1005", "totalPrice": jsonNumber("415.00"), "shippingPrice": jsonNumber("15.00"), "customer": map[string]any{"email": mail["email"]}})
+	m.send(map[string]any{"orderId": "1005", "totalPrice": jsonNumber("415.00"), "shippingPrice": jsonNumber("15.00"),
+		"customer": map[string]any{"email": mail["email"]}})
 	m.decide("1005", "refuse", "R$ 40,00")
 	m.until("/dashboard/reviews", "main", "Nada espera por você")
 	m.refused("1005")
@@ -64,12 +70,14 @@ func TestAMonthIsClosedInPortuguese(t *testing.T) { //nolint:paralleltest // it 
 	m.pay("PIX 8127")
 
 	// The link's order is returned: the next statement has less than nothing.
-	m.send(map[string]any{"orderId": "1002", "orderStatus": 2, "totalPrice": jsonNumber("215.00"), "shippingPrice": jsonNumber("15.00"), "cartToken": cart["cart_token"], "updatedAt": stamp(time.Now().Add(time.Second))})
+	m.send(map[string]any{"orderId": "1002", "orderStatus": 2, "totalPrice": jsonNumber("215.00"), "shippingPrice": jsonNumber("15.00"),
+		"cartToken": cart["cart_token"], "updatedAt": stamp(time.Now().Add(time.Second))})
 	m.settled("A pagar", "−R$ 20,00")
 	m.close()
 	m.row(0, "Bia Ramos", "−R$ 20,00", "Passa para o próximo")
 	// The one after it begins with that.
-	m.send(map[string]any{"orderId": "1004", "totalPrice": jsonNumber("515.00"), "shippingPrice": jsonNumber("15.00"), "discountCode": "LIA10"})
+	m.send(map[string]any{"orderId": "1004", "totalPrice": jsonNumber("515.00"), "shippingPrice": jsonNumber("15.00"),
+		"discountCode": "LIA10"})
 	m.settled("A pagar", "R$ 30,00")
 	m.close()
 	m.row(0, "Bia Ramos", "−R$ 20,00", "R$ 30,00", "A pagar")
@@ -103,7 +111,8 @@ func newMonth(t *testing.T) *month {
 	shop := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		text := <-snippet
 		snippet <- text
-		fmt.Fprintf(w, `<!doctype html><html lang="pt-BR"><head><title>Loja da Lia</title>%s</head><body><h1>Loja da Lia</h1></body></html>`, text)
+		fmt.Fprintf(w, `<!doctype html><html lang="pt-BR"><head><title>Loja da Lia</title>%s</head><body><h1>Loja da Lia</h1></body></html>`,
+			text)
 	}))
 	t.Cleanup(shop.Close)
 	snippet <- ""
@@ -131,7 +140,8 @@ func (m *month) join() {
 		m.t.Fatalf("company create printed %s", out)
 	}
 	m.company = companies[0]
-	invited := m.command("person", "invite", "lia@loja.example", "--company", m.company, "--role", "owner", "--dashboard", strings.TrimSuffix(m.d.DashboardURL, "/dashboard"))
+	invited := m.command("person", "invite", "lia@loja.example", "--company", m.company, "--role", "owner", "--dashboard",
+		strings.TrimSuffix(m.d.DashboardURL, "/dashboard"))
 	link := regexp.MustCompile(`http://\S+`).FindString(invited)
 	m.page.MustNavigate(link).MustWaitLoad()
 	m.shoot("invitation")
@@ -212,7 +222,8 @@ func (m *month) agree() {
 	m.open("/dashboard/influencers")
 	m.click("details.adding summary")
 	long := time.Now().AddDate(0, 0, -60)
-	m.fill(map[string]string{"name": "Bia Ramos", "campaign": "Primavera", "links": "https://" + monthShop + "/p/vestido", "code": "LIA10", "var_fee": "10,0"})
+	m.fill(map[string]string{"name": "Bia Ramos", "campaign": "Primavera", "links": "https://" + monthShop + "/p/vestido",
+		"code": "LIA10", "var_fee": "10,0"})
 	m.day("coupon_start", long)
 	m.day("cost_start", long)
 	m.press("details.adding button.main")
@@ -359,7 +370,8 @@ func (m *month) refused(order string) {
 	m.t.Helper()
 	var got string
 	await.Until(m.t, await.Long, func() bool {
-		m.page.MustNavigate(strings.TrimSuffix(m.d.DashboardURL, "/dashboard") + "/dashboard/order?company=" + m.company + "&id=" + order).MustWaitLoad()
+		m.page.MustNavigate(strings.TrimSuffix(m.d.DashboardURL, "/dashboard") + "/dashboard/order?company=" + m.company + "&id=" +
+			order).MustWaitLoad()
 		got = m.text(m.page.MustElement("main"))
 		return strings.Contains(got, "recusado por você") && strings.Contains(got, "Nenhum influenciador é creditado")
 	}, func() string { return fmt.Sprintf("order %s reads %q", order, got) })
@@ -403,7 +415,9 @@ func (m *month) until(path, part string, texts ...string) {
 // payouts are the stored payouts of the orders, for a failure's message.
 func (m *month) payouts() (all string) {
 	m.t.Helper()
-	m.d.query(m.t, []any{&all}, `select 'payouts ' || coalesce(jsonb_agg(to_jsonb(p) - 'names' - 'company_id')::text, 'none') from payout p where company_id = $1`, m.company)
+	m.d.query(m.t, []any{&all},
+		`select 'payouts ' || coalesce(jsonb_agg(to_jsonb(p) - 'names' - 'company_id')::text, 'none') from payout p where company_id = $1`,
+		m.company)
 	return all
 }
 

@@ -74,7 +74,9 @@ func TestADeveloperIsToldWhichOriginToAllow(t *testing.T) {
 
 	around := page(t, `<iframe src="`+shop.URL+`"></iframe>`)
 	browser.MustIncognito().MustPage(strings.Replace(around.URL, "127.0.0.1", "localhost", 1)) // another site
-	await.Until(t, await.Long, func() bool { return views(true) == 1 }, func() string { return "the page view in another site's frame is stored as one" })
+	await.Until(t, await.Long, func() bool {
+		return views(true) == 1
+	}, func() string { return "the page view in another site's frame is stored as one" })
 	if n := views(false); n != 1 {
 		t.Errorf("%d page views outside of frames, want 1", n)
 	}

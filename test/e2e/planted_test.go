@@ -85,7 +85,8 @@ func (p *plants) add(door string, plain []string, spellings ...string) {
 		}
 		sums := [][]byte{sum256(s), sum1(s), sum5(s)}
 		for _, sum := range sums {
-			it.encoded = append(it.encoded, hex.EncodeToString(sum), base64.RawStdEncoding.EncodeToString(sum), base64.RawURLEncoding.EncodeToString(sum))
+			it.encoded = append(it.encoded, hex.EncodeToString(sum), base64.RawStdEncoding.EncodeToString(sum),
+				base64.RawURLEncoding.EncodeToString(sum))
 		}
 	}
 	slices.Sort(it.encoded)

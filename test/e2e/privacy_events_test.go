@@ -60,11 +60,13 @@ func (s *sender) sendEvents() {
 	put(page, "https://loja.example.com/?e="+escaped(strings.ReplaceAll(p.email("url, fullwidth at, encoded twice"), "@", "＠"), 2))
 	put(page, "https://loja.example.com/?t="+url.QueryEscape(fullwidth("+55"+p.phone("url, fullwidth phone, encoded"))))
 	cut := p.email("url, cut behind the at sign")
-	put(page, "https://loja.example.com/?x="+strings.Repeat("x", 2048-len("https://loja.example.com/?x=&e=")-strings.Index(cut, "@")-4)+"&e="+cut)
+	put(page, "https://loja.example.com/?x="+strings.Repeat("x",
+		2048-len("https://loja.example.com/?x=&e=")-strings.Index(cut, "@")-4)+"&e="+cut)
 	for _, name := range []string{"customer_id", "userId", "cart_token", "customer[id]"} {
 		put(page, "https://loja.example.com/?"+url.QueryEscape(name)+"="+p.customer("url, parameter "+name))
 	}
-	for _, name := range []string{"phone", "phones", "phoneNumber1", "contactNumber", "customer[phone]", "telefone", "celular", "whatsapp", "user_tel", "mobile_number"} {
+	for _, name := range []string{"phone", "phones", "phoneNumber1", "contactNumber", "customer[phone]", "telefone", "celular", "whatsapp",
+		"user_tel", "mobile_number"} {
 		put(page, "https://loja.example.com/?"+url.QueryEscape(name)+"="+p.phone("url, parameter "+name))
 	}
 
@@ -79,9 +81,11 @@ func (s *sender) sendEvents() {
 	put("context.page.title", "ligue "+digits[:2]+" "+digits[2:7]+" "+digits[7:])
 	put("context.page.title", fullwidth(p.email("title, fullwidth")))
 	put("context.page.title", fullwidth("+55"+p.phone("title, fullwidth phone")))
-	put(page, "https://loja.example.com/?utm_campaign="+escaped(p.email("utm_campaign of the url"), 1)+"&gclid="+escaped("+"+p.foreign("gclid of the url"), 1))
+	put(page, "https://loja.example.com/?utm_campaign="+escaped(p.email("utm_campaign of the url"),
+		1)+"&gclid="+escaped("+"+p.foreign("gclid of the url"), 1))
 
-	for _, field := range []string{"visitorId", "sessionId", "stream", "context.locale", "context.screen", "context.userAgent", "context.library.name", "context.library.version"} {
+	for _, field := range []string{"visitorId", "sessionId", "stream", "context.locale", "context.screen", "context.userAgent",
+		"context.library.name", "context.library.version"} {
 		put(field, p.email(field))
 		put(field, escaped(p.email(field+", %40"), 1))
 		put(field, fullwidth(p.email(field+", fullwidth")))
@@ -127,7 +131,9 @@ func (s *sender) putPayloads(put func(string, any)) {
 		put("payload.order", map[string]any{name: p.customer("payload.order." + name)})
 	}
 	put("payload.customer", map[string]any{"id": p.customer("payload.customer.id"), "email": p.email("payload.customer.email")})
-	put("payload.items", []any{map[string]any{"item_id": p.email("payload.items[].item_id"), "item_quantity": 1, "item_name": p.email("payload.items[].item_name")}})
+	put("payload.items",
+		[]any{map[string]any{"item_id": p.email("payload.items[].item_id"), "item_quantity": 1,
+			"item_name": p.email("payload.items[].item_name")}})
 	put("payload.products", []any{map[string]any{"sku": "tee-m", "quantity": 1, "gift_to": "+" + p.foreign("payload.products[].gift_to")}})
 }
 
@@ -223,17 +229,20 @@ func (s *sender) post(body string, header map[string]string, n int, want string)
 func (s *sender) sendEnvelopes() {
 	p := &s.planted
 	envelope := func(payload, identity string, context map[string]any) string {
-		text, err := json.Marshal([]any{"r1", uuid.Must(uuid.NewV7()).String(), time.Now().UTC().Format(time.RFC3339), "PAGE_VIEW", payload, identity, context})
+		text, err := json.Marshal([]any{"r1", uuid.Must(uuid.NewV7()).String(), time.Now().UTC().Format(time.RFC3339), "PAGE_VIEW",
+			payload, identity, context})
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		return string(text)
 	}
 	list := []string{
-		envelope(`{"phones":["`+p.phone("envelope, payload")+`"],"note":"`+p.email("envelope, payload")+`"}`, `{"email":"`+p.email("envelope, identity")+`"}`,
+		envelope(`{"phones":["`+p.phone("envelope, payload")+`"],"note":"`+p.email("envelope, payload")+`"}`,
+			`{"email":"`+p.email("envelope, identity")+`"}`,
 			map[string]any{"url": "https://wa.me/55" + p.phone("envelope, url"), "visitorId": p.email("envelope, visitorId")}),
 		envelope(`{}`, `{"customer_id":"`+p.customer("envelope, identity")+`","phone":"`+p.phone("envelope, identity")+`"}`,
-			map[string]any{"referrer": "https://loja.example.com/?e=" + escaped(p.email("envelope, referrer"), 2), "title": "+" + p.foreign("envelope, title"),
+			map[string]any{"referrer": "https://loja.example.com/?e=" + escaped(p.email("envelope, referrer"), 2),
+				"title":     "+" + p.foreign("envelope, title"),
 				"sessionId": p.phone("envelope, sessionId"), "stream": p.phone("envelope, stream"), "seq": 7,
 				"locale": p.phone("envelope, locale"), "screen": p.email("envelope, screen"), "userAgent": p.email("envelope, userAgent"),
 				"library": map[string]any{"name": p.email("envelope, library"), "version": p.phone("envelope, library")}}),
@@ -248,10 +257,12 @@ func (s *sender) sendRejectedEvents() {
 	everything := func(reason string) string {
 		door := "rejected, " + reason + ": "
 		return `"visitorId":"` + p.email(door+"visitorId") + `","sessionId":"` + p.phone(door+"sessionId") +
-			`","payload":{"phones":["` + p.phone(door+"payload.phones") + `"],"n":55` + p.phone(door+"payload, a number") + `,"customerId":"` + p.customer(door+"payload.customerId") +
+			`","payload":{"phones":["` + p.phone(door+"payload.phones") + `"],"n":55` + p.phone(door+"payload, a number") + `,"customerId":"` +
+			p.customer(door+"payload.customerId") +
 			`","t":"` + p.phone(door+"payload, a text") + `","form":"{\"user\":{\"id\":\"` + p.customer(door+"payload, JSON in a text") + `\"}}"},` +
 			`"identity":{"email":"` + p.email(door+"identity") + `","customer_id":"` + p.customer(door+"identity") + `"},` +
-			`"context":{"page":{"url":"https://wa.me/55` + p.phone(door+"url") + `","title":"` + names + ` ` + p.email(door+"title") + `"}},"timestamp":"2026-03-15T12:00:00Z"`
+			`"context":{"page":{"url":"https://wa.me/55` + p.phone(door+"url") + `","title":"` + names + ` ` + p.email(door+"title") +
+			`"}},"timestamp":"2026-03-15T12:00:00Z"`
 	}
 	id := uuid.Must(uuid.NewV7()).String()
 	list := []string{
@@ -267,15 +278,19 @@ func (s *sender) sendRejectedEvents() {
 		`{"event":"PAGE_VIEW","identity":"` + p.customer("rejected, identity, a text") + `"}`,
 		`{"event":"PAGE_VIEW","visitorId":["` + p.customer("rejected, visitorId, a list") + `"]}`,
 		`{"event":"PAGE_VIEW","payload":"` + p.email("rejected, payload, a text") + `"}`,
-		`{"event":"PAGE_VIEW","eventId":"` + id + `","payload":{"x":` + p.phone("rejected, not JSON") + ` "` + p.email("rejected, not JSON") + `"}}`,
-		`{"event":"PAGE_VIEW","payload":{"x":"` + strings.Repeat("x", 40_000) + `"},` + strings.Replace(everything("too large"), `"payload"`, `"other"`, 1) + `}`,
+		`{"event":"PAGE_VIEW","eventId":"` + id + `","payload":{"x":` + p.phone("rejected, not JSON") + ` "` +
+			p.email("rejected, not JSON") + `"}}`,
+		`{"event":"PAGE_VIEW","payload":{"x":"` + strings.Repeat("x", 40_000) + `"},` +
+			strings.Replace(everything("too large"), `"payload"`, `"other"`, 1) + `}`,
 		`{"event":"no name","payload":{"x":"` + strings.Repeat("x", 20_000) + `"},"t":"` + p.email("rejected, too large to keep") + `"}`,
 		`{"event":"PAGE_VIEW","payload":` + strings.Repeat("[", 40) + `"` + p.email("rejected, too deep") + `"` + strings.Repeat("]", 40) + `}`,
 		`"` + p.email("rejected, only a text") + `"`,
 		`55` + p.phone("rejected, only a number"),
 		`["` + p.email("rejected, a list") + `"]`,
-		`["r1","` + p.email("rejected, an envelope, eventId") + `","2026-03-15T12:00:00Z","PAGE_VIEW","{\"note\":\"` + p.email("rejected, an envelope, payload") +
-			`\"}","{\"customer_id\":\"` + p.customer("rejected, an envelope, identity") + `\"}",{"visitorId":"` + p.customer("rejected, an envelope, visitorId") + `"}]`,
+		`["r1","` + p.email("rejected, an envelope, eventId") + `","2026-03-15T12:00:00Z","PAGE_VIEW","{\"note\":\"` +
+			p.email("rejected, an envelope, payload") +
+			`\"}","{\"customer_id\":\"` + p.customer("rejected, an envelope, identity") + `\"}",{"visitorId":"` +
+			p.customer("rejected, an envelope, visitorId") + `"}]`,
 	}
 	for _, one := range list {
 		// After another event, so that a list alone is no envelope. It is rejected for a
@@ -295,9 +310,11 @@ func (s *sender) sendRejectedEvents() {
 		request, err := s.request(http.MethodPost, s.dev.EdgeURL+"/v1/events?companyId="+s.dev.CompanyID, body, header)
 		s.do(request, err, http.StatusBadRequest)
 	}
-	request, err := s.request(http.MethodPost, s.dev.EdgeURL+"/v1/events?companyId="+url.QueryEscape(p.email("refused, companyId of the query")), `{"event":"PAGE_VIEW"}`, header)
+	request, err := s.request(http.MethodPost,
+		s.dev.EdgeURL+"/v1/events?companyId="+url.QueryEscape(p.email("refused, companyId of the query")), `{"event":"PAGE_VIEW"}`, header)
 	s.do(request, err, http.StatusUnauthorized, http.StatusServiceUnavailable) // 503 while the directory may lack it
-	request, err = s.request(http.MethodPost, s.dev.EdgeURL+"/v1/events", `{"event":"`+p.email("refused, an unknown encoding")+`"}`, map[string]string{"Content-Encoding": p.email("refused, Content-Encoding")})
+	request, err = s.request(http.MethodPost, s.dev.EdgeURL+"/v1/events", `{"event":"`+p.email("refused, an unknown encoding")+`"}`,
+		map[string]string{"Content-Encoding": p.email("refused, Content-Encoding")})
 	s.do(request, err, http.StatusUnsupportedMediaType)
 }
 

@@ -30,10 +30,13 @@ func (s *sender) sendPixels() {
 		request, err := s.request(http.MethodGet, s.dev.EdgeURL+"/v1/pixel.gif?"+query.Encode(), "", header)
 		s.do(request, err, http.StatusOK)
 	}
-	pixel(nil, "url", "https://wa.me/55"+p.phone("pixel, url"), "referrer", "https://loja.example.com/?e="+escaped(p.email("pixel, referrer"), 1), "title", names+" +"+p.foreign("pixel, title"))
-	pixel(nil, "visitorId", p.email("pixel, visitorId"), "sessionId", "55"+p.phone("pixel, sessionId"), "payload", `{"contactNumber":"`+p.phone("pixel, payload")+`","e":"`+p.email("pixel, payload")+`"}`)
-	pixel(map[string]string{"Referer": "https://loja.example.com/?email=" + p.email("pixel, Referer"), "User-Agent": "App/1 " + p.phone("pixel, User-Agent"),
-		"Cookie": "trb_vid=" + p.email("pixel, cookie trb_vid")}, "email", p.email("pixel, email"), "phone", p.phone("pixel, phone"))
+	pixel(nil, "url", "https://wa.me/55"+p.phone("pixel, url"), "referrer",
+		"https://loja.example.com/?e="+escaped(p.email("pixel, referrer"), 1), "title", names+" +"+p.foreign("pixel, title"))
+	pixel(nil, "visitorId", p.email("pixel, visitorId"), "sessionId", "55"+p.phone("pixel, sessionId"), "payload",
+		`{"contactNumber":"`+p.phone("pixel, payload")+`","e":"`+p.email("pixel, payload")+`"}`)
+	pixel(map[string]string{"Referer": "https://loja.example.com/?email=" + p.email("pixel, Referer"),
+		"User-Agent": "App/1 " + p.phone("pixel, User-Agent"),
+		"Cookie":     "trb_vid=" + p.email("pixel, cookie trb_vid")}, "email", p.email("pixel, email"), "phone", p.phone("pixel, phone"))
 	s.events += 3
 	pixel(nil, "eventId", p.email("pixel, eventId"), "url", "https://loja.example.com/?e="+p.email("pixel, rejected, url"))
 	pixel(nil, "event", p.phone("pixel, event"))
@@ -50,9 +53,12 @@ func (s *sender) openLink() {
 		s.events++
 	}
 	open("?email="+p.email("link, query")+"&phone=55"+p.phone("link, query"), nil)
-	open("", map[string]string{"Referer": "https://wa.me/55" + p.phone("link, Referer"), "User-Agent": "Mozilla/5.0 " + p.email("link, User-Agent")})
-	open("", map[string]string{"Referer": "https://mail.example.com/?to=" + escaped(p.email("link, Referer"), 2), "User-Agent": "Mozilla/5.0 55" + p.phone("link, User-Agent")})
-	open("", map[string]string{"Cookie": "trb_vid=" + p.email("link, cookie trb_vid") + "; trb_id=" + p.phone("link, cookie trb_id"), "User-Agent": "Mozilla/5.0 another", "Accept-Language": p.email("link, Accept-Language")})
+	open("", map[string]string{"Referer": "https://wa.me/55" + p.phone("link, Referer"),
+		"User-Agent": "Mozilla/5.0 " + p.email("link, User-Agent")})
+	open("", map[string]string{"Referer": "https://mail.example.com/?to=" + escaped(p.email("link, Referer"), 2),
+		"User-Agent": "Mozilla/5.0 55" + p.phone("link, User-Agent")})
+	open("", map[string]string{"Cookie": "trb_vid=" + p.email("link, cookie trb_vid") + "; trb_id=" + p.phone("link, cookie trb_id"),
+		"User-Agent": "Mozilla/5.0 another", "Accept-Language": p.email("link, Accept-Language")})
 	request, err := s.request(http.MethodGet, s.short+"/"+p.email("link, path"), "", nil)
 	s.do(request, err, http.StatusNotFound, http.StatusServiceUnavailable)
 }
@@ -60,30 +66,37 @@ func (s *sender) openLink() {
 // sendHeaders sends values in headers, of requests that are taken and of others.
 func (s *sender) sendHeaders() {
 	p := &s.planted
-	for _, name := range []string{"X-Request-Id", "Referer", "User-Agent", "Accept-Language", "X-Forwarded-For", "Authorization", "X-Anything"} {
+	for _, name := range []string{"X-Request-Id", "Referer", "User-Agent", "Accept-Language", "X-Forwarded-For",
+		"Authorization", "X-Anything"} {
 		for _, value := range []string{p.email("header " + name), "55" + p.phone("header "+name+", a phone")} {
 			s.post("["+s.event("context.locale", "pt-BR")+"]", map[string]string{"Content-Type": "application/json", name: value}, 1, "ok")
 			s.events++
 			if name != "Authorization" {
-				request, err := s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "", map[string]string{"Authorization": "Bearer " + s.dev.APIKey, name: value})
+				request, err := s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "",
+					map[string]string{"Authorization": "Bearer " + s.dev.APIKey, name: value})
 				s.do(request, err, http.StatusOK)
 			}
 		}
 	}
-	for _, cookie := range []string{"trb_vid=" + p.email("cookie trb_vid"), "trb_vid=55" + p.phone("cookie trb_vid"), "trb_id=" + p.email("cookie trb_id"), "other=" + p.email("another cookie")} {
-		s.post("["+s.event("context.locale", "pt-BR")+"]", map[string]string{"Cookie": cookie, "Origin": "https://loja.example.com", "Sec-Fetch-Site": "same-site"}, 1, "ok")
+	for _, cookie := range []string{"trb_vid=" + p.email("cookie trb_vid"), "trb_vid=55" + p.phone("cookie trb_vid"),
+		"trb_id=" + p.email("cookie trb_id"), "other=" + p.email("another cookie")} {
+		s.post("["+s.event("context.locale", "pt-BR")+"]",
+			map[string]string{"Cookie": cookie, "Origin": "https://loja.example.com", "Sec-Fetch-Site": "same-site"}, 1, "ok")
 		s.events++
 	}
 	request, err := s.request(http.MethodPost, s.dev.EdgeURL+"/v1/events?companyId="+s.dev.CompanyID, s.event("context.locale", "pt-BR"),
 		map[string]string{"Origin": "https://" + p.email("header Origin")})
 	s.do(request, err, http.StatusForbidden)
-	request, err = s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "", map[string]string{"Authorization": "Bearer " + p.email("header Authorization, admin")})
+	request, err = s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "",
+		map[string]string{"Authorization": "Bearer " + p.email("header Authorization, admin")})
 	s.do(request, err, http.StatusUnauthorized)
 	for _, base := range []string{s.dev.EdgeURL, s.dev.AdminURL} {
-		request, err := s.request(http.MethodGet, base+"/nothing/"+p.email("an unknown path")+"?email="+p.email("query of an unknown path"), "", nil)
+		request, err := s.request(http.MethodGet,
+			base+"/nothing/"+p.email("an unknown path")+"?email="+p.email("query of an unknown path"), "", nil)
 		s.do(request, err, http.StatusNotFound)
 	}
-	request, err = s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "", map[string]string{"Authorization": "Bearer " + s.dev.APIKey, "X-Request-Id": names + "-1"})
+	request, err = s.request(http.MethodGet, s.dev.AdminURL+"/influencers", "",
+		map[string]string{"Authorization": "Bearer " + s.dev.APIKey, "X-Request-Id": names + "-1"})
 	s.do(request, err, http.StatusOK)
 }
 
@@ -98,7 +111,8 @@ func (s *sender) sendBrokenHTTP() {
 		begin := "POST " + at.Path + "/order HTTP/1.1\r\nHost: " + at.Host + "\r\n"
 		for _, text := range []string{
 			p.email("not HTTP, "+base) + " " + p.phone("not HTTP, "+base) + "\r\n\r\n",
-			"GET /v1/pixel.gif?email=" + p.email("a broken header, query, "+base) + " HTTP/1.1\r\nHost: x\r\n" + p.email("a broken header, "+base) + "\r\n\r\n",
+			"GET /v1/pixel.gif?email=" + p.email("a broken header, query, "+base) + " HTTP/1.1\r\nHost: x\r\n" +
+				p.email("a broken header, "+base) + "\r\n\r\n",
 			"GET /" + p.email("a broken version, "+base) + " HTTP/x\r\n\r\n",
 			"PATCH" + p.phone("a broken method, "+base) + "@ / HTTP/1.1\r\nHost: x\r\n\r\n",
 			begin + "X-Long: " + p.email("headers too large, "+base) + strings.Repeat("x", 64<<10) + "\r\n\r\n",
@@ -154,19 +168,23 @@ func (s *sender) sendOrders() {
 			"+"+p.foreign("order."+name), grouped(p.phone("order."+name)), "https://wa.me/55"+p.phone("order."+name+", wa.me"))
 	}
 	for _, name := range []string{"item_id", "itemId", "productId", "variantId", "name", "sku"} {
-		for _, value := range []string{p.email("order.items[]." + name), "+" + p.foreign("order.items[]."+name), grouped(p.phone("order.items[]." + name))} {
+		for _, value := range []string{p.email("order.items[]." + name), "+" + p.foreign("order.items[]."+name),
+			grouped(p.phone("order.items[]." + name))} {
 			send(nil, map[string]any{"items": []any{map[string]any{name: value, "quantity": 1}}})
 		}
 	}
-	send(nil, map[string]any{"note": p.email("order, an unknown field"), "customerEmail": p.email("order, an unknown field"), "subscription": map[string]any{"isRecurring": true, "phone": p.phone("order.subscription, an unknown field")}})
-	for _, key := range []string{p.email("Idempotency-Key"), "55" + p.phone("Idempotency-Key"), p.customer("Idempotency-Key"), escaped(p.email("Idempotency-Key, %40"), 1)} {
+	send(nil, map[string]any{"note": p.email("order, an unknown field"), "customerEmail": p.email("order, an unknown field"),
+		"subscription": map[string]any{"isRecurring": true, "phone": p.phone("order.subscription, an unknown field")}})
+	for _, key := range []string{p.email("Idempotency-Key"), "55" + p.phone("Idempotency-Key"), p.customer("Idempotency-Key"),
+		escaped(p.email("Idempotency-Key, %40"), 1)} {
 		send(map[string]string{"Idempotency-Key": key}, nil)
 		s.keyed++
 	}
 
 	p.keep = true
 	defer func() { p.keep = false }()
-	field("userId", p.email("order.userId"), "55"+p.phone("order.userId, a phone"), escaped(p.email("order.userId, %40"), 1), p.customer("order.userId, a customer id"))
+	field("userId", p.email("order.userId"), "55"+p.phone("order.userId, a phone"), escaped(p.email("order.userId, %40"), 1),
+		p.customer("order.userId, a customer id"))
 	field("cartToken", p.customer("order.cartToken"), p.email("order.cartToken, an e-mail"))
 	field("userAgent", "App/1 "+p.email("order.userAgent"))
 	send(map[string]string{"Idempotency-Key": "k-1"}, map[string]any{"customer": map[string]any{
@@ -176,7 +194,8 @@ func (s *sender) sendOrders() {
 	}})
 	s.keyed++
 	send(nil, map[string]any{"customer": map[string]any{
-		"customerId": p.email("order.customer.customerId, an e-mail"), "email": strings.ToUpper(p.email("order.customer.email, in capitals")), "phone": "+" + p.foreign("order.customer.phone, foreign"),
+		"customerId": p.email("order.customer.customerId, an e-mail"), "email": strings.ToUpper(p.email("order.customer.email, in capitals")),
+		"phone": "+" + p.foreign("order.customer.phone, foreign"),
 	}})
 }
 
@@ -193,13 +212,16 @@ func (s *sender) sendRefusedOrders() {
 		{"userId": p.email("refused order, userId") + strings.Repeat("x", 300)},
 		{"customer": map[string]any{"birthdate": p.phone("refused order, birthdate"), p.email("refused order, a name"): 1}},
 	} {
-		s.postOrder(map[string]string{"Idempotency-Key": p.email("Idempotency-Key of a refused order"), "Prefer": "handling=strict"}, fields, http.StatusBadRequest)
+		s.postOrder(map[string]string{"Idempotency-Key": p.email("Idempotency-Key of a refused order"), "Prefer": "handling=strict"}, fields,
+			http.StatusBadRequest)
 	}
 	for _, body := range []string{p.email("refused order, not JSON"), `{"orderId":"` + p.email("refused order, JSON that ends early")} {
-		request, err := s.request(http.MethodPost, s.dev.AdminURL+"/order", body, map[string]string{"Authorization": "Bearer " + s.dev.APIKey, "Content-Type": "application/json"})
+		request, err := s.request(http.MethodPost, s.dev.AdminURL+"/order", body,
+			map[string]string{"Authorization": "Bearer " + s.dev.APIKey, "Content-Type": "application/json"})
 		s.do(request, err, http.StatusBadRequest)
 	}
-	request, err := s.request(http.MethodGet, s.dev.AdminURL+"/order/"+p.email("id of no order")+"/attribution", "", map[string]string{"Authorization": "Bearer " + s.dev.APIKey})
+	request, err := s.request(http.MethodGet, s.dev.AdminURL+"/order/"+p.email("id of no order")+"/attribution", "",
+		map[string]string{"Authorization": "Bearer " + s.dev.APIKey})
 	s.do(request, err, http.StatusNotFound)
 }
 
@@ -237,7 +259,8 @@ func (s *sender) importFiles() {
 		}
 		s.output.WriteString(out)
 	}
-	withoutID := fmt.Sprintf(`{"event":"PAGE_VIEW","timestamp":"2019-10-01T00:00:01Z","visitorId":%q,"identity":{"phone":%q}}`, "55"+p.phone("import, visitorId"), p.phone("import, identity"))
+	withoutID := fmt.Sprintf(`{"event":"PAGE_VIEW","timestamp":"2019-10-01T00:00:01Z","visitorId":%q,"identity":{"phone":%q}}`,
+		"55"+p.phone("import, visitorId"), p.phone("import, identity"))
 	run("events", strings.Join([]string{
 		withoutID,
 		s.event("context.page.url", "https://wa.me/55"+p.phone("import, url")),
@@ -267,7 +290,8 @@ func (s *sender) importFiles() {
 func (s *sender) useDashboard() {
 	p := &s.planted
 	for range 2 {
-		form := url.Values{"email": {p.email("dashboard, an unknown person")}, "password": {p.phone("dashboard, a wrong password")}, "next": {"/dashboard/" + p.email("dashboard, next")}}
+		form := url.Values{"email": {p.email("dashboard, an unknown person")}, "password": {p.phone("dashboard, a wrong password")},
+			"next": {"/dashboard/" + p.email("dashboard, next")}}
 		request, err := s.request(http.MethodPost, s.dev.DashboardURL+"/login?email="+p.email("dashboard, query"), form.Encode(),
 			map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
 		s.do(request, err, http.StatusUnauthorized)

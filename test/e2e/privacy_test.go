@@ -100,14 +100,16 @@ func wantRead(t *testing.T, all []stored, s *sender) {
 			innocent[it.place] = innocent[it.place] || strings.Contains(form, strings.ToLower(names))
 		}
 	}
-	for _, place := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, "public.event_fact", "public.orders", "public.order_version", "log"} {
+	for _, place := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, "public.event_fact", "public.orders",
+		"public.order_version", "log"} {
 		if !innocent[place] {
 			t.Errorf("%q was sent and is not found in %s, of which %d texts were read", names, place, texts[place])
 		}
 	}
 	for place, want := range map[string]int64{
 		wire.TopicEvents: s.events, "public.event_fact": 3 * s.events, wire.TopicRejected: s.rejected,
-		wire.TopicCommerce: 2*s.orders - 1, "public.order_version": 6 * (s.orders - 1), "public.order_personal": 2, "public.idempotency": 2 * s.keyed, wire.TopicDirectory: 3, "metrics": 2,
+		wire.TopicCommerce: 2*s.orders - 1, "public.order_version": 6 * (s.orders - 1), "public.order_personal": 2,
+		"public.idempotency": 2 * s.keyed, wire.TopicDirectory: 3, "metrics": 2,
 		"postgres.log": 1, "directory.json": 1, "output of the imports": 1,
 	} {
 		if texts[place] < want {

@@ -29,7 +29,8 @@ func TestNothingAcknowledgedIsLostOrReordered(t *testing.T) {
 			if !outcome.Good() {
 				t.Errorf("%+v", outcome)
 			}
-			t.Logf("%d sent, %d acknowledged, %d from the spool, %d copies, %d refused, %v", outcome.Sent, outcome.Acked, outcome.Spooled, outcome.Copies, outcome.Refused, outcome.Lasted)
+			t.Logf("%d sent, %d acknowledged, %d from the spool, %d copies, %d refused, %v", outcome.Sent, outcome.Acked, outcome.Spooled,
+				outcome.Copies, outcome.Refused, outcome.Lasted)
 		})
 	}
 }

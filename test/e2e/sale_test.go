@@ -78,7 +78,8 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	}
 
 	// Every step of the visit is stored once.
-	for name, want := range map[string]int{"LINK_CLICK": 1, "PRODUCT_VIEW": 1, "ADD_TO_CART": 1, "INITIATE_CHECKOUT": 1, "CHECKOUT_COMPLETED": 1} {
+	for name, want := range map[string]int{"LINK_CLICK": 1, "PRODUCT_VIEW": 1, "ADD_TO_CART": 1, "INITIATE_CHECKOUT": 1,
+		"CHECKOUT_COMPLETED": 1} {
 		var n int
 		await.Until(t, await.Long, func() bool {
 			d.query(t, []any{&n}, `select count(*) from event_fact where company_id = $1 and name = $2`, d.CompanyID, name)
@@ -90,7 +91,8 @@ func TestASaleIsAttributedInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Ana Prado never showed on the open dashboard: %v", err)
 	}
-	if got, want := row.MustElement(`[data-lines="credited"]`).MustText(), commerce.FormatMinor(total, commerce.BRL); !strings.Contains(got, want) {
+	if got, want := row.MustElement(`[data-lines="credited"]`).MustText(), commerce.FormatMinor(total,
+		commerce.BRL); !strings.Contains(got, want) {
 		t.Errorf("the dashboard credits %q, want %s", got, want)
 	}
 	if _, err := dashboard.ElementR("#orders li", "Ana Prado"); err != nil {
@@ -119,7 +121,8 @@ func TestACouponBeatsAnotherInfluencersLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	click.Header.Set("User-Agent", "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148")
+	click.Header.Set("User-Agent",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148")
 	response, err := withoutRedirects.Do(click)
 	if err != nil {
 		t.Fatal(err)

@@ -81,7 +81,8 @@ func TestTheAPIPageCallsEveryOperation(t *testing.T) {
 
 func TestCallsAreFoundInAPage(t *testing.T) {
 	const page = "```sh 404\nID=$(curl -sS -X POST \"$ADMIN_URL/statements\" \\\n  -d '{}' | field id)\n" +
-		"curl -sS \"$ADMIN_URL/order/1001/attribution?x=1\"\ncurl -sS \\\n  -X PUT \"$ADMIN_URL/statements/$STATEMENT_ID\"\n```\n\n```json\ncurl -sS \"$ADMIN_URL/no\"\n```\n"
+		"curl -sS \"$ADMIN_URL/order/1001/attribution?x=1\"\ncurl -sS \\\n  -X PUT " +
+		"\"$ADMIN_URL/statements/$STATEMENT_ID\"\n```\n\n```json\ncurl -sS \"$ADMIN_URL/no\"\n```\n"
 	want := []string{"POST /statements", "GET /order/{orderId}/attribution", "PUT /statements/{id}"}
 	if got := callsOf(page); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

@@ -190,7 +190,8 @@ func TestPromtoolTakesRulesAndDashboard(t *testing.T) {
 	group := ruleGroup{Name: "dashboard"}
 	for _, exprs := range dashboardExprs(t) {
 		for _, expr := range exprs {
-			group.Rules = append(group.Rules, rule{Record: fmt.Sprintf("panel:%d", len(group.Rules)), Expr: strings.ReplaceAll(expr, "$__rate_interval", "5m")})
+			group.Rules = append(group.Rules,
+				rule{Record: fmt.Sprintf("panel:%d", len(group.Rules)), Expr: strings.ReplaceAll(expr, "$__rate_interval", "5m")})
 		}
 	}
 	text, err := yaml.Marshal(ruleFile{Groups: []ruleGroup{group}})

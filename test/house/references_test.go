@@ -190,13 +190,15 @@ func TestReferencesAreFoundInComments(t *testing.T) {
 		}
 	}
 	list, err := goComments("a.go", []byte("// Package a is good (docs/adr/0001, README.md).\npackage a\n\nvar s = \"no.md\"\n\n"+
-		"// b (docs/attribution.md,\n// \"Two hops\"; gone.md) and docs/attribution.md, \"Three\n// hops\"; see ADR 99.\nvar b /* lost.md */ int\n"))
+		"// b (docs/attribution.md,\n// \"Two hops\"; gone.md) and docs/attribution.md, \"Three\n// hops\"; see ADR 99.\nvar b /* "+
+		"lost.md */ int\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f(list, `a.go:7: there is no page gone.md`, `a.go:7: docs/attribution.md has no section "Three hops"`,
 		"a.go:8: 0 decisions have the number 99", "a.go:9: there is no page lost.md")
-	f(scanComments("a.ts", "let a = 'it\\'s // no.md'; // gone.md\n/* b\n lost.md */ let u = `http://x/y.md`;\n// docs/wire.md,\n// \"Money\"\n", "//", "\"'`"),
+	f(scanComments("a.ts",
+		"let a = 'it\\'s // no.md'; // gone.md\n/* b\n lost.md */ let u = `http://x/y.md`;\n// docs/wire.md,\n// \"Money\"\n", "//", "\"'`"),
 		"a.ts:1: there is no page gone.md", "a.ts:3: there is no page lost.md")
 	f(scanComments("a.sql", "select '-- no.md'; -- gone.md\n-- docs/wire.md, \"Nothing\"\n", "--", "'"),
 		"a.sql:1: there is no page gone.md", `a.sql:2: docs/wire.md has no section "Nothing"`)

@@ -97,11 +97,13 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 		}
 	}
 	f(`{"event":"PAGE_VIEW"}`, true)
-	f(`{"event":"PAGE_VIEW","eventId":null,"timestamp":null,"payload":null,"identity":null,"context":null,"consent":null,"seq":null,"other":[7]}`, true)
+	f(`{"event":"PAGE_VIEW","eventId":null,"timestamp":null,"payload":null,"identity":null,"context":null,"consent":null,"seq":null,`+
+		`"other":[7]}`, true)
 	f(`{}`, false)
 	f(`{"event":null}`, false)
 	f(`[]`, false)
-	for _, name := range []string{"page_view", "Loaded a Page", "view_item", "ViewContent", "add_to_cart", "Product Added", "begin_checkout", "InitiateCheckout", "MY_OWN_1"} {
+	for _, name := range []string{"page_view", "Loaded a Page", "view_item", "ViewContent", "add_to_cart", "Product Added", "begin_checkout",
+		"InitiateCheckout", "MY_OWN_1"} {
 		f(`{"event":"`+name+`"}`, true)
 	}
 	for _, name := range []string{"", "my_own", "_OWN", "OWN!", "LINK_CLICK", "page view", "A" + strings.Repeat("B", 64)} {
@@ -134,7 +136,8 @@ func TestEventSchemaAgreesWithTheParser(t *testing.T) {
 	f(`{"event":"PAGE_VIEW","identity":{"phone":5511912345678,"customer_id":42,"cart_token":7}}`, true)
 	f(`{"event":"PAGE_VIEW","identity":{"customer_id":4.2}}`, false)
 	f(`{"event":"PAGE_VIEW","identity":{"cart_token":"`+strings.Repeat("c", 321)+`"}}`, false)
-	f(`{"event":"PAGE_VIEW","context":{"page":{"title":"`+strings.Repeat("t", 9999)+`"},"campaign":{"name":null},"clickIds":{"mine":7,"gclid":"g"}}}`, true)
+	f(`{"event":"PAGE_VIEW","context":{"page":{"title":"`+strings.Repeat("t",
+		9999)+`"},"campaign":{"name":null},"clickIds":{"mine":7,"gclid":"g"}}}`, true)
 	f(`{"event":"PAGE_VIEW","context":{"page":"https://l.example/"}}`, false)
 	f(`{"event":"PAGE_VIEW","context":{"url":"https://l.example/","referrer":null,"title":"t"}}`, true)
 	for _, name := range []string{"url", "referrer", "title"} {
@@ -185,7 +188,8 @@ func TestTheTypesOfTheSchemaAreTakenByTheParser(t *testing.T) {
 	}
 	f := func(name, payload string, want bool) {
 		t.Helper()
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"CHECKOUT_COMPLETED":{"items":[{"item_id":1,"item_quantity":1}]},"` + name + `":` + payload + `}`))
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"CHECKOUT_COMPLETED":{"items":[{"item_id":1,"item_quantity":1}]},"` + name +
+			`":` + payload + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,10 @@ func TestAnOperatorIsChanged(t *testing.T) {
 // A module of its own, whose tests see the first boundary and not the second.
 func TestConditionsOfCasesAreRun(t *testing.T) {
 	root := t.TempDir()
-	const source = "package p\n\nfunc f(a int) string {\n\tswitch {\n\tcase a < 1:\n\t\treturn \"no\" + \"ne\"\n\tcase a > 9, \"-\"+\"-\" == \"\":\n\t\treturn \"many\"\n\t}\n\treturn \"some\"\n}\n"
-	const tests = "package p\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif f(0) != \"none\" || f(1) != \"some\" || f(100) != \"many\" {\n\t\tt.Fail()\n\t}\n}\n"
+	const source = "package p\n\nfunc f(a int) string {\n\tswitch {\n\tcase a < 1:\n\t\treturn \"no\" + \"ne\"\n\tcase a > 9, \"-\"+\"-\" " +
+		"== \"\":\n\t\treturn \"many\"\n\t}\n\treturn \"some\"\n}\n"
+	const tests = "package p\n\nimport \"testing\"\n\nfunc TestF(t *testing.T) {\n\tif f(0) != \"none\" || f(1) != \"some\" || f(100) != " +
+		"\"many\" {\n\t\tt.Fail()\n\t}\n}\n"
 	if err := os.Mkdir(filepath.Join(root, "p"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,8 @@ func TestMutantsAreCounted(t *testing.T) {
 		}
 		r := judge("internal/p", read(t, statuses...), equivalent)
 		if r.killedPercent() != killed || r.coveredPercent() != covered || r.enough() != enough {
-			t.Errorf("%v: %v %% killed, %v %% covered, enough %v; want %v, %v, %v", statuses, r.killedPercent(), r.coveredPercent(), r.enough(), killed, covered, enough)
+			t.Errorf("%v: %v %% killed, %v %% covered, enough %v; want %v, %v, %v", statuses, r.killedPercent(), r.coveredPercent(), r.enough(),
+				killed, covered, enough)
 		}
 	}
 	f("", 100, 100, true)

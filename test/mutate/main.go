@@ -30,7 +30,8 @@ const (
 func purePackages() []string {
 	return []string{
 		"internal/attribution", "internal/commerce", "internal/facts", "internal/fold", "internal/identity",
-		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub", "internal/upkeep/statements", "sdk/core",
+		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub",
+		"internal/upkeep/statements", "sdk/core",
 	}
 }
 
@@ -83,7 +84,8 @@ func run(ctx context.Context, directories []string) (enough bool, err error) {
 		}
 	}
 	if !enough {
-		fmt.Printf("Want at least %d %% killed of those covered and %d %% covered, and no name in equivalent.txt without its mutant.\n", leastKilled, leastCovered)
+		fmt.Printf("Want at least %d %% killed of those covered and %d %% covered, and no name in equivalent.txt without its mutant.\n",
+			leastKilled, leastCovered)
 	}
 	return enough, nil
 }

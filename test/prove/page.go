@@ -49,7 +49,8 @@ func (r *Record) WritePage(w io.Writer, sections []Section) error {
 	}
 	page.WriteString("\n## Runs\n\n| run | when | commit | seed | versions | machine |\n|---|---|---|---|---|---|\n")
 	for _, run := range slices.Backward(r.Runs) {
-		fmt.Fprintf(page, "| %d | %s | %s | %d | Kafka %s, %s | %s |\n", run.Number, run.When, run.Commit, run.Seed, run.Kafka, run.Go, run.Machine)
+		fmt.Fprintf(page, "| %d | %s | %s | %d | Kafka %s, %s | %s |\n", run.Number, run.When, run.Commit, run.Seed,
+			run.Kafka, run.Go, run.Machine)
 	}
 	_, err := io.WriteString(w, page.String())
 	return err

@@ -93,7 +93,8 @@ func (s Selection) Check(sections []Section) error {
 
 // Do runs the chosen cases, one after the other, and puts what they saw into the
 // record. keep is called after each. failed counts the cases that did not hold.
-func Do(ctx context.Context, sections []Section, chosen Selection, record *Record, run RunInfo, env func(section, name string) Env, keep func() error) (failed int, err error) {
+func Do(ctx context.Context, sections []Section, chosen Selection, record *Record, run RunInfo, env func(section, name string) Env,
+	keep func() error) (failed int, err error) {
 	for _, section := range sections {
 		for _, c := range section.Cases {
 			if !chosen.Has(section.Name, c.Name) {

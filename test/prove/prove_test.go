@@ -47,7 +47,8 @@ func TestACaseThatIsNotRunKeepsItsLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		info := RunInfo{Number: record.NextRun(), When: "today", Commit: fmt.Sprint("commit", record.NextRun()), Seed: 7, Kafka: "4", Go: "go1", Machine: "a machine"}
+		info := RunInfo{Number: record.NextRun(), When: "today", Commit: fmt.Sprint("commit", record.NextRun()), Seed: 7, Kafka: "4", Go: "go1",
+			Machine: "a machine"}
 		failed, err := Do(t.Context(), sections, chosen, record, info, quiet, func() error { return record.Write(file) })
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +77,8 @@ func TestACaseThatIsNotRunKeepsItsLine(t *testing.T) {
 	sections := cases(nil, "one", "two", "three", "four")
 	text := page(t, record, sections)
 	for _, want := range []string{
-		"## A section\n\nWhat it is.\n\n| | sent | lost | run |\n|---|---|---|---|\n| the case one | 10 | 0 | 1 |\n| the case two | 21 | 0 | 2 |\n| the case three | 5 | 1 | 2 |\n| the case four | | | not run yet |\n",
+		"## A section\n\nWhat it is.\n\n| | sent | lost | run |\n|---|---|---|---|\n| the case one | 10 | 0 | 1 |\n| the case two | 21 | 0 | " +
+			"2 |\n| the case three | 5 | 1 | 2 |\n| the case four | | | not run yet |\n",
 		"* the case three: lost: an event\n",
 		"| 2 | today | commit2 | 7 | Kafka 4, go1 | a machine |\n| 1 | today | commit1 |",
 	} {
@@ -100,7 +102,9 @@ func TestACaseThatCannotBeProvenFails(t *testing.T) {
 	sections := cases(map[string]func() (Result, error){
 		"one": func() (Result, error) { return Result{}, errors.New("Kafka did not start") }, "two": seen("2"),
 	}, "one", "two")
-	failed, err := Do(t.Context(), sections, nil, record, RunInfo{Number: 1}, func(string, string) Env { return Env{Say: t.Logf} }, func() error { return nil })
+	failed, err := Do(t.Context(), sections, nil, record, RunInfo{Number: 1}, func(string, string) Env {
+		return Env{Say: t.Logf}
+	}, func() error { return nil })
 	if err != nil || failed != 1 || record.Sections["s"]["two"].Cells[0] != "2" {
 		t.Errorf("%d failed, %v, %+v", failed, err, record)
 	}

@@ -54,7 +54,8 @@ func writeOverlay(root, work string, bugs []Bug) (path string, err error) {
 			if replaced[name] != "" {
 				changed = replaced[name]
 			}
-			if err := os.WriteFile(changed, []byte(strings.Replace(string(text), c.Old, c.New, 1)), 0o600); err != nil { //nolint:gosec // in a directory that was made for it
+			//nolint:gosec // in a directory that was made for it
+			if err := os.WriteFile(changed, []byte(strings.Replace(string(text), c.Old, c.New, 1)), 0o600); err != nil {
 				return "", err
 			}
 			replaced[name] = changed
@@ -88,7 +89,8 @@ func (b Bug) Find(ctx context.Context, root string) (found Report, cpu time.Dura
 	}
 	found = reports[len(reports)-1]
 	if !b.foundBy(found) {
-		return found, cpu, fmt.Errorf("sim: %d worlds from seed %d on do not find that %s (want %q): %.500q", len(reports), b.Seed, b.Name, b.Finds, found.Violations)
+		return found, cpu, fmt.Errorf("sim: %d worlds from seed %d on do not find that %s (want %q): %.500q", len(reports), b.Seed, b.Name,
+			b.Finds, found.Violations)
 	}
 	return found, cpu, nil
 }

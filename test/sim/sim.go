@@ -48,7 +48,8 @@ func (r *Report) Add(other Report) {
 	r.Hours += other.Hours
 	for to, n := range map[*int]int{
 		&r.Tracked: other.Tracked, &r.Acked: other.Acked, &r.GivenUp: other.GivenUp, &r.QueueFull: other.QueueFull, &r.Crashed: other.Crashed,
-		&r.Copies: other.Copies, &r.Refused: other.Refused, &r.Faults: other.Faults, &r.Kills: other.Kills, &r.PowerLost: other.PowerLost, &r.Leaders: other.Leaders,
+		&r.Copies: other.Copies, &r.Refused: other.Refused, &r.Faults: other.Faults, &r.Kills: other.Kills, &r.PowerLost: other.PowerLost,
+		&r.Leaders: other.Leaders,
 	} {
 		*to += n
 	}
@@ -99,10 +100,12 @@ func (w *World) Remove() error { return os.RemoveAll(w.dir) }
 // after the other, up to the first that breaks a promise. It returns their reports
 // and the CPU time that it took. trace, where not nil, gets a line for each thing
 // that happens.
-func (w *World) Run(ctx context.Context, first uint64, count int, hours float64, trace io.Writer) (reports []Report, cpu time.Duration, err error) {
+func (w *World) Run(ctx context.Context, first uint64, count int, hours float64,
+	trace io.Writer) (reports []Report, cpu time.Duration, err error) {
 	var out, complaints bytes.Buffer
 	args := []string{
-		"-world", w.binary, "-seed", strconv.FormatUint(first, 10), "-count", strconv.Itoa(count), "-hours", strconv.FormatFloat(hours, 'f', -1, 64),
+		"-world", w.binary, "-seed", strconv.FormatUint(first, 10), "-count", strconv.Itoa(count), "-hours",
+		strconv.FormatFloat(hours, 'f', -1, 64),
 	}
 	errOut := io.Writer(&complaints)
 	if trace != nil {

@@ -49,7 +49,8 @@ func TestWhatIsPromisedIsKept(t *testing.T) {
 		all.Add(r)
 	}
 	// It is not for lack of trouble.
-	if all.Hours < 24 || all.Acked < 4000 || all.Faults < 120 || all.Kills == 0 || all.PowerLost == 0 || all.Leaders == 0 || all.Refused == 0 || all.Copies == 0 {
+	if all.Hours < 24 || all.Acked < 4000 || all.Faults < 120 || all.Kills == 0 || all.PowerLost == 0 || all.Leaders == 0 ||
+		all.Refused == 0 || all.Copies == 0 {
 		t.Errorf("%+v", all)
 	}
 	t.Logf("%.0f hours in %v: %+v", all.Hours, cpu, all)

@@ -38,7 +38,8 @@ type Call struct {
 // this check cannot tell whether all were seen.
 func Calls(dir string, patterns ...string) ([]Call, error) {
 	loaded, err := packages.Load(&packages.Config{Dir: dir,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}, patterns...)
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo},
+		patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("load packages: %w", err)
 	}
@@ -80,7 +81,8 @@ func (f *finder) file(p *packages.Package, file *ast.File) {
 		ast.Inspect(function.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
-				if field, ok := p.TypesInfo.Uses[n.Sel].(*types.Var); ok && field.IsField() && field.Name() == "ConstraintName" && strings.HasPrefix(field.Pkg().Path(), pgxPath) {
+				if field, ok := p.TypesInfo.Uses[n.Sel].(*types.Var); ok && field.IsField() && field.Name() == "ConstraintName" &&
+					strings.HasPrefix(field.Pkg().Path(), pgxPath) {
 					f.add(p, function, n.Pos(), n.Sel.Pos(), Call{ReadsName: true})
 				}
 			case *ast.CallExpr:

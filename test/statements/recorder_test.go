@@ -54,7 +54,8 @@ func TestRecorderKnowsEachStatementAndItsPlace(t *testing.T) {
 			t.Errorf("%s was sent from line %d: %t", s.SQL, line-1, !want)
 		}
 	}
-	want := []string{`create temporary table x (a int, b int)`, `delete from x where a = @a`, `insert into "x" ("a", "b") select`, `insert into x values (@a, @b)`}
+	want := []string{`create temporary table x (a int, b int)`, `delete from x where a = @a`, `insert into "x" ("a", "b") select`,
+		`insert into x values (@a, @b)`}
 	if !slices.Equal(sent, want) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}

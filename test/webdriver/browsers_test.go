@@ -42,7 +42,8 @@ func TestTabs(t *testing.T) {
 					Title string
 					Sum   int
 				}
-				if err := tab.Eval(ctx, &got, `async (a, b) => ({title: document.title, sum: a + b})`, 1, 2); err != nil || got.Title != path || got.Sum != 3 {
+				if err := tab.Eval(ctx, &got, `async (a, b) => ({title: document.title, sum: a + b})`, 1, 2); err != nil ||
+					got.Title != path || got.Sum != 3 {
 					t.Errorf("%+v, %v", got, err)
 				}
 				if err := tab.Eval(ctx, nil, `() => { throw new Error("no") }`); err == nil {

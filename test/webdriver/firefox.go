@@ -68,9 +68,11 @@ func Firefox(ctx context.Context, dir string, private bool) (_ Browser, err erro
 			}
 		}
 	}
-	process, err := start(line, nil, nil, "firefox-esr", "--headless", "--no-remote", "--profile", dir, "--remote-debugging-port", "0", "about:blank")
+	process, err := start(line, nil, nil, "firefox-esr", "--headless", "--no-remote", "--profile", dir,
+		"--remote-debugging-port", "0", "about:blank")
 	if errors.Is(err, ErrNotHere) {
-		process, err = start(line, nil, nil, "firefox", "--headless", "--no-remote", "--profile", dir, "--remote-debugging-port", "0", "about:blank")
+		process, err = start(line, nil, nil, "firefox", "--headless", "--no-remote", "--profile", dir,
+			"--remote-debugging-port", "0", "about:blank")
 	}
 	if err != nil {
 		return nil, err

@@ -44,7 +44,8 @@ func (w *webkit) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	driver, err := start(nil, []string{"DISPLAY=" + display, "GDK_BACKEND=x11", "LIBGL_ALWAYS_SOFTWARE=1", "WEBKIT_DISABLE_COMPOSITING_MODE=1", "NO_AT_BRIDGE=1"}, nil,
+	driver, err := start(nil,
+		[]string{"DISPLAY=" + display, "GDK_BACKEND=x11", "LIBGL_ALWAYS_SOFTWARE=1", "WEBKIT_DISABLE_COMPOSITING_MODE=1", "NO_AT_BRIDGE=1"}, nil,
 		"WebKitWebDriver", fmt.Sprintf("--port=%d", port))
 	if err != nil {
 		return err
@@ -200,7 +201,8 @@ func (t *webkitTab) run(ctx context.Context, function string) (string, error) {
 	if err := t.in(ctx); err != nil {
 		return "", err
 	}
-	script := `const done = arguments[0]; (` + function + `)().then((text) => done({text: text ?? ""}), (error) => done({error: String(error)}))`
+	script := `const done = arguments[0]; (` + function +
+		`)().then((text) => done({text: text ?? ""}), (error) => done({error: String(error)}))`
 	var got struct{ Text, Error string }
 	if err := command(ctx, http.MethodPost, t.session+"/execute/async", map[string]any{"script": script, "args": []any{}}, &got); err != nil {
 		return "", err

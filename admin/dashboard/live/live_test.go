@@ -38,7 +38,8 @@ func newStage(t testing.TB, config live.Config) *stage {
 	t.Helper()
 	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")}, dashboard.Deps{Database: s.DB, Hints: func(context.Context, func([]byte) error) error { return nil }})
+	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")},
+		dashboard.Deps{Database: s.DB, Hints: func(context.Context, func([]byte) error) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func AllImbalances(ctx context.Context, q postgres.Querier, companyID string, mo
 
 // Imbalances is AllImbalances of days.
 func (s *Store) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]books.Imbalance, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), scanImbalance, imbalancesOfDays, pgx.NamedArgs{"company_id": companyID, "most": most, "days": days})
+	list, err := postgres.Collect(ctx, s.db.Pool(), scanImbalance, imbalancesOfDays,
+		pgx.NamedArgs{"company_id": companyID, "most": most, "days": days})
 	return of(companyID, list, err)
 }
 

@@ -66,19 +66,20 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	var approved, sealedAt time.Time
 	var path []byte
 	var open []*facts.Case // without a seal
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() (err error) {
-		c := &facts.Case{ApprovedSince: approved}
-		if c.Order, err = t.UnpackOrder(body); err != nil {
-			return fmt.Errorf("order %s: %w", id, err)
-		}
-		if path == nil {
-			open = append(open, c)
-		} else if err := unseal(c, id, sealedAt, path); err != nil {
-			return err
-		}
-		list, byID[id] = append(list, c), c
-		return nil
-	}); err != nil {
+	if _, err := pgx.ForEachRow(rows,
+		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() (err error) {
+			c := &facts.Case{ApprovedSince: approved}
+			if c.Order, err = t.UnpackOrder(body); err != nil {
+				return fmt.Errorf("order %s: %w", id, err)
+			}
+			if path == nil {
+				open = append(open, c)
+			} else if err := unseal(c, id, sealedAt, path); err != nil {
+				return err
+			}
+			list, byID[id] = append(list, c), c
+			return nil
+		}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
 	if err := t.keys(ctx, companyID, limits, open); err != nil {
@@ -224,7 +225,8 @@ func requestOf(k facts.OrderJoin, created time.Time, limits facts.Limits) keyReq
 	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter)
 	r := keyRequest{key: k.Key, stored: k.Stored, holds: k.Holds, from: from, to: to}
 	if k.Kind == facts.KeyNetwork {
-		r.firstSlot, r.lastSlot = facts.SlotOf(facts.HourOf(created.Add(-limits.NetworkBefore))), facts.SlotOf(facts.HourOf(created.Add(limits.NetworkAfter)))
+		r.firstSlot, r.lastSlot = facts.SlotOf(facts.HourOf(created.Add(-limits.NetworkBefore))),
+			facts.SlotOf(facts.HourOf(created.Add(limits.NetworkAfter)))
 		r.fromMS, r.toMS = math.MinInt64, math.MaxInt64
 		return r
 	}
@@ -247,7 +249,8 @@ var readKeys = `
 			limit @most_orders) n) c
 	cross join lateral (
 		select count(distinct visitor) as seen,
-			coalesce(array_agg(distinct visitor) filter (where first_at between k.lo_ms and k.hi_ms or last_at between k.lo_ms and k.hi_ms), '{}') as visitors
+			coalesce(array_agg(distinct visitor) filter (where first_at between k.lo_ms and k.hi_ms or last_at between k.lo_ms and k.hi_ms),
+				'{}') as visitors
 		from (
 			select visitor, slot::bigint * 3600000 + first_ms as first_at, slot::bigint * 3600000 + last_ms as last_at from sighting s
 			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key and s.slot between k.first_slot and k.last_slot

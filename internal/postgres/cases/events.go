@@ -49,7 +49,8 @@ func (t Tx) newestEvents(ctx context.Context, companyID string, g *group, rows i
 	if rows > 0 {
 		limit = &rows
 	}
-	found, err := t.tx.Query(ctx, readEvents, requestRows.Args(g.requests, pgx.NamedArgs{"company_id": companyID, "own_kinds": facts.Codes(ownKinds), "most_rows": limit}))
+	found, err := t.tx.Query(ctx, readEvents,
+		requestRows.Args(g.requests, pgx.NamedArgs{"company_id": companyID, "own_kinds": facts.Codes(ownKinds), "most_rows": limit}))
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,8 @@ func (t Tx) arrivals(ctx context.Context, companyID string, requests []visitorRe
 func (t Tx) EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error) {
 	g := &group{events: make([][]facts.Event, len(visitors))}
 	for i, id := range visitors {
-		g.requests = append(g.requests, visitorRequest{n: int32(i), visitor: id, lastDay: facts.SlotOf(facts.DayOf(to)), eventsFrom: from, eventsUntil: to, most: most})
+		g.requests = append(g.requests,
+			visitorRequest{n: int32(i), visitor: id, lastDay: facts.SlotOf(facts.DayOf(to)), eventsFrom: from, eventsUntil: to, most: most})
 	}
 	if err := t.newestEvents(ctx, companyID, g, 0); err != nil {
 		return nil, fmt.Errorf("read events of visitors: %w", err)

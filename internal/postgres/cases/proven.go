@@ -65,7 +65,8 @@ func (t Tx) Proven(ctx context.Context, companyID string, limits facts.Limits, c
 }
 
 // provenEvents does so for one visitor; most is how many events each kind of source has.
-func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *facts.Case, r visitorRequest, v *facts.Visitor) (read int, err error) {
+func (t Tx) provenEvents(ctx context.Context, companyID string, most int, c *facts.Case, r visitorRequest,
+	v *facts.Visitor) (read int, err error) {
 	known := map[string]bool{}
 	for _, e := range v.Events {
 		known[e.EventID] = true

@@ -59,7 +59,8 @@ func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	var err error
 	rules.Influencers, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (f facts.Influencer, err error) {
 		return f, row.Scan(&f.ID, &f.Name, &f.Folded, &f.CreatedAt, postgres.ZeroIfNull(&f.ArchivedAt))
-	}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`, companyID)
+	}, `select influencer_id::text, name, name_folded, created_at, archived_at from influencer where company_id = $1 order by influencer_id`,
+		companyID)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,8 @@ func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	}
 	rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
 		return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
-	}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by campaign_id`, companyID)
+	}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by `+
+		`campaign_id`, companyID)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +90,8 @@ func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	}
 	rules.Costs, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Cost, err error) {
 		var fee string
-		if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, &c.CreatedAt, postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
+		if err := row.Scan(&c.ID, &c.InfluencerID, &c.CampaignID, &c.FixedFeeMinor, &fee, &c.CouponOnly, &c.From, &c.To, &c.Rev, &c.CreatedAt,
+			postgres.ZeroIfNull(&c.DeletedAt)); err != nil {
 			return c, err
 		}
 		c.VarFee, err = decimal.NewFromString(fee)
@@ -108,10 +111,12 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var timezone string
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
-		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts, retention_days,
+		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
+		commission_without_tax, unproven, hold_days, passing_hosts, retention_days,
 			exists (select 1 from erasure e where e.company_id = $1)
 		from company where company_id = $1`, rules.CompanyID).
-		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins}, append(now.columns(), &rules.RetentionDays, &rules.HasErasures)...)...)
+		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins},
+			append(now.columns(), &rules.RetentionDays, &rules.HasErasures)...)...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +132,8 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 		past.Settings = was.settings()
 		return past, nil
 	}, `
-		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts
+		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
+		passing_hosts
 		from past_setting where company_id = $1 order by until`, rules.CompanyID)
 	return err
 }
@@ -139,7 +145,8 @@ type settingsRow struct {
 }
 
 func (s *settingsRow) columns() []any {
-	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.WithoutTax, &s.Unproven, &s.HoldDays, &s.PassingHosts}
+	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.WithoutTax, &s.Unproven,
+		&s.HoldDays, &s.PassingHosts}
 }
 
 func (s *settingsRow) settings() facts.Settings {

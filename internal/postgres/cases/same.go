@@ -24,10 +24,12 @@ var readSame = func() string {
 	cross join lateral (
 		select distinct other from (
 			(select s.key as other from sighting s
-			where s.company_id = @company_id and s.visitor = v.id and s.kind = ` + user + ` and s.slot between @first_day and @last_day order by s.slot limit @most)
+			where s.company_id = @company_id and s.visitor = v.id and s.kind = ` + user +
+		` and s.slot between @first_day and @last_day order by s.slot limit @most)
 			union all
 			(select s.visitor from sighting s
-			where s.company_id = @company_id and s.kind = ` + user + ` and s.key = v.id and s.slot between @first_day and @last_day order by s.slot, s.visitor limit @most)) r
+			where s.company_id = @company_id and s.kind = ` + user +
+		` and s.key = v.id and s.slot between @first_day and @last_day order by s.slot, s.visitor limit @most)) r
 		where other <> v.id) o`
 }()
 
@@ -42,7 +44,8 @@ func (t Tx) same(ctx context.Context, companyID string, limits facts.Limits, lis
 		if !rotates(c) {
 			continue
 		}
-		from, to := facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(-limits.WindowAt(c.Order.CreatedAt)))), facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(limits.SightingsAfter)))
+		from, to := facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(-limits.WindowAt(c.Order.CreatedAt)))),
+			facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(limits.SightingsAfter)))
 		if len(of) == 0 {
 			first, last = from, to
 		}

@@ -59,7 +59,8 @@ const mostRows = 4000
 //
 // Cases should come with the newest order first: of a visitor with more events than are
 // read, the newest before one order are those before an order just before it, too.
-func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int, read facts.Read, err error) {
+func (t Tx) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case,
+	budget int) (cases int, read facts.Read, err error) {
 	g := newGroup(list, limits)
 	if len(g.requests) > 0 {
 		if err := t.newestEvents(ctx, companyID, g, max(1, min(mostRows, budget))); err != nil {
@@ -230,12 +231,14 @@ func (t Tx) give(ctx context.Context, companyID string, g *group, list []*facts.
 func distinctKeys(kind facts.KeyKind, most string) string {
 	return postgres.CountByOneSecret(`
 		select key from sighting s
-		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = ` + strconv.Itoa(int(kind.Code())) + ` and s.slot between p.first_day and p.last_day
+		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = ` + strconv.Itoa(int(kind.Code())) +
+		` and s.slot between p.first_day and p.last_day
 		order by s.slot limit 2 * ` + most)
 }
 
 var countIdentities = `
-	select p.n, ` + distinctKeys(facts.KeyCustomer, "@most_identities") + ` as customers, ` + distinctKeys(facts.KeyEmail, "@most_identities") + ` as emails,
+	select p.n, ` + distinctKeys(facts.KeyCustomer, "@most_identities") + ` as customers, ` +
+	distinctKeys(facts.KeyEmail, "@most_identities") + ` as emails,
 		` + distinctKeys(facts.KeyPhone, "@most_identities") + ` as phones, ` + distinctKeys(facts.KeyCartNo, "@most_carts") + ` as cart_nos,
 		` + distinctKeys(facts.KeyCart, "@most_carts") + ` as carts, ` + distinctKeys(facts.KeyVerified, "@most_carts") + ` as verified
 	from ` + requestRows.Unnest("p")

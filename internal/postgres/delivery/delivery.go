@@ -91,7 +91,8 @@ func (t Tx) Days(ctx context.Context, companyID string, days []delivery.StoredDa
 
 // PutDays stores how much is remembered of days.
 func (t Tx) PutDays(ctx context.Context, companyID string, days []delivery.StoredDay) error {
-	return postgres.Exec(ctx, t.tx, "store days of the delivery ledger", putDeliveryDays, deliveryDayRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+	return postgres.Exec(ctx, t.tx, "store days of the delivery ledger", putDeliveryDays,
+		deliveryDayRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
 }
 
 var seenRows = postgres.Rows[delivery.Seen]{
@@ -146,7 +147,8 @@ func known(s *delivery.StoredStream, part string) *string {
 // storedStreams looks up each stream: joined with the table, all rows of the company would be read.
 var storedStreams = `
 	select s.stream, s.day, s.top, s.gaps, coalesce(s.origin, ''), coalesce(s.agent, '') from ` + streamRows[:1].Unnest("n") + `
-	cross join lateral (select stream, day, top, gaps, origin, agent from stream where company_id = @company_id and stream = n.stream offset 0) s`
+	cross join lateral (select stream, day, top, gaps, origin, agent from stream where company_id = @company_id
+		and stream = n.stream offset 0) s`
 
 var putStreams = `
 	insert into stream as s (company_id, stream, day, top, gaps, origin, agent)

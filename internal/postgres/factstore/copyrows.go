@@ -114,7 +114,8 @@ func appendSources(dst []byte, list [][]byte) []byte {
 		return append(dst, absent...)
 	}
 	begin := len(dst)
-	for _, part := range [...]uint32{0, 1, 1, pgtype.ByteaOID, uint32(len(list)), 1} { // its length, below; one dimension, with nulls, of bytea, so many from number 1 on
+	// its length, below; one dimension, with nulls, of bytea, so many from number 1 on
+	for _, part := range [...]uint32{0, 1, 1, pgtype.ByteaOID, uint32(len(list)), 1} {
 		dst = binary.BigEndian.AppendUint32(dst, part)
 	}
 	for _, source := range list {

@@ -188,7 +188,8 @@ func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.Visi
 	if d.Hour {
 		return keys, nil
 	}
-	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnSightings, pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
+	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnSightings,
+		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
 	if err != nil {
 		return nil, fmt.Errorf("delete sightings of a visitor's own id: %w", err)
 	}

@@ -18,10 +18,12 @@ import (
 const hubsOfKey = `(
 	select 0 as hub, lo, hi from unnest('{-infinity}'::timestamptz[], '{infinity}'::timestamptz[]) as span (lo, hi)
 	union all
-	select hub, lo, hi from unnest('{1,2,3}'::int[], '{-infinity,-infinity,-infinity}'::timestamptz[], '{infinity,infinity,infinity}'::timestamptz[]) as hubs (hub, lo, hi)
+	select hub, lo, hi from unnest('{1,2,3}'::int[], '{-infinity,-infinity,-infinity}'::timestamptz[],
+	'{infinity,infinity,infinity}'::timestamptz[]) as hubs (hub, lo, hi)
 	where exists (
 		select 1 from order_key g
-		where g.company_id = @company_id and g.digest = k.digest | hubs.hub and g.kind = k.kind and g.key = k.key and g.created_at between hubs.lo and hubs.hi offset 0)) h`
+		where g.company_id = @company_id and g.digest = k.digest | hubs.hub and g.kind = k.kind and g.key = k.key
+		and g.created_at between hubs.lo and hubs.hi offset 0)) h`
 
 var (
 	ofKey       = postgres.OfKey("x", "k.digest", "k.kind", "k.key")
@@ -37,9 +39,11 @@ const isApproved = `cross join lateral (
 // customers' first: for each of their keys of the given kinds, how many orders of the
 // order's interval have it, counted up to Limits.Orders + 1, and, where these are at
 // most Limits.Orders, the earliest approved order with it, however old.
-func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
+func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind,
+	limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
 	rows, err := t.tx.Query(ctx, `
-		select i.order_id, o.created_at, o.sent_first, o.test is true, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''), coalesce(f.created_at, o.created_at)
+		select i.order_id, o.created_at, o.sent_first, o.test is true, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''),
+		coalesce(f.created_at, o.created_at)
 		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
 		join orders o on o.company_id = @company_id and o.order_id = i.order_id
 		left join lateral (
@@ -68,19 +72,20 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 	var c facts.FirstOrderCandidate
 	var kind *int16
 	var k facts.CustomerKey
-	if _, err := pgx.ForEachRow(rows, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
-		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
-			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
-		}
-		if kind == nil {
-			return nil
-		}
-		var err error
-		k.Kind, err = facts.KindOf(*kind)
-		last := &list[len(list)-1]
-		last.Keys = append(last.Keys, k)
-		return err
-	}); err != nil {
+	if _, err := pgx.ForEachRow(rows,
+		[]any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+			if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
+				list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
+			}
+			if kind == nil {
+				return nil
+			}
+			var err error
+			k.Kind, err = facts.KindOf(*kind)
+			last := &list[len(list)-1]
+			last.Keys = append(last.Keys, k)
+			return err
+		}); err != nil {
 		return nil, fmt.Errorf("read first orders: %w", err)
 	}
 	return list, nil

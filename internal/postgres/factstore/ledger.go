@@ -17,7 +17,8 @@ func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (
 		return nil, nil
 	}
 	rows, err := t.tx.Query(ctx, `
-		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on::text
+		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
+		currency, payable_on::text
 		from ledger_entry where company_id = @company_id and order_id = any(@order_ids) order by order_id, entry`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
@@ -26,7 +27,8 @@ func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (
 	entries := map[string][]ledger.Entry{}
 	var id string
 	var e ledger.Entry
-	if _, err := pgx.ForEachRow(rows, []any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn},
+	if _, err := pgx.ForEachRow(rows,
+		[]any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn},
 		func() error { entries[id] = append(entries[id], e); return nil }); err != nil {
 		return nil, fmt.Errorf("read ledgers: %w", err)
 	}
@@ -57,8 +59,10 @@ var postingRows = postgres.Rows[ledger.Posting]{
 // insert of several rows has "on conflict" all the same (docs/tables.md), which would
 // leave a repeated number out, so AppendLedger counts the rows.
 var appendLedger = `
-	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on, reverses, rule_rev, cause)
-	select @company_id, order_id, entry, @now::timestamptz, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on, reverses, @rule_rev::bigint, cause
+	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on,
+		reverses, rule_rev, cause)
+	select @company_id, order_id, entry, @now::timestamptz, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on,
+	reverses, @rule_rev::bigint, cause
 	from ` + postingRows.Unnest("l") + `
 	on conflict (company_id, order_id, entry) do nothing returning 1`
 

@@ -34,7 +34,8 @@ func TestAMonthIsCheckedOnce(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	stray := now.AddDate(0, 1, 0)
 	if _, err := conn.Exec(ctx, `
-		insert into event_fact (company_id, event_id, at, class, name, record) values ('c', $1, $2, 1, 'PAGE_VIEW', '')`, facts.FirstID(stray), stray); err != nil {
+		insert into event_fact (company_id, event_id, at, class, name, record) values ('c', $1, $2, 1, 'PAGE_VIEW', '')`,
+		facts.FirstID(stray), stray); err != nil {
 		t.Fatal(err)
 	}
 	instants := []time.Time{now, stray, now.AddDate(-30, 0, 0)}

@@ -16,19 +16,22 @@ import (
 // Where no offset is stored, it stores first, the beginning of the log, and the log's id.
 // facts.ErrOtherCluster where the stored offset belongs to another cluster: then nothing
 // changes.
-func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clusterID, logID string, first int64) (taken facts.Taken, err error) {
+func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clusterID, logID string,
+	first int64) (taken facts.Taken, err error) {
 	var cluster string
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `
 			insert into consumer_offset as o (topic, partition, cluster_id, next, epoch, log_id) values ($1, $2, $3, $4, 1, $5)
 			on conflict (topic, partition) do update set epoch = o.epoch + (o.cluster_id = excluded.cluster_id)::int
-			returning next, epoch, cluster_id, log_id, last`, topic, partition, clusterID, first, logID).Scan(&taken.Next, &taken.Epoch, &cluster, &taken.LogID, &taken.Last)
+			returning next, epoch, cluster_id, log_id, last`, topic, partition, clusterID, first, logID).Scan(&taken.Next, &taken.Epoch, &cluster,
+			&taken.LogID, &taken.Last)
 	})
 	if err != nil {
 		return facts.Taken{}, fmt.Errorf("postgres: take over %s/%d: %w", topic, partition, err)
 	}
 	if cluster != clusterID {
-		return facts.Taken{}, fmt.Errorf("postgres: take over %s/%d: %w: stored %q, connected to %q", topic, partition, facts.ErrOtherCluster, cluster, clusterID)
+		return facts.Taken{},
+			fmt.Errorf("postgres: take over %s/%d: %w: stored %q, connected to %q", topic, partition, facts.ErrOtherCluster, cluster, clusterID)
 	}
 	return taken, nil
 }
@@ -36,7 +39,8 @@ func (s *Store) TakeOver(ctx context.Context, topic string, partition int, clust
 // Offsets returns the stored offset of every partition that a processor has ever
 // owned, ordered by topic and partition.
 func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
-	rows, err := s.db.Pool().Query(ctx, `select topic, partition, cluster_id, next, epoch, log_id, last from consumer_offset order by topic, partition`)
+	rows, err := s.db.Pool().Query(ctx,
+		`select topic, partition, cluster_id, next, epoch, log_id, last from consumer_offset order by topic, partition`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
 	}
@@ -56,7 +60,8 @@ func (t *Tx) MoveOffsets(ctx context.Context, clusterID string, moves []facts.Mo
 		tag, err := t.tx.Exec(ctx, `
 			update consumer_offset set next = @to, log_id = coalesce(nullif(@log_id, ''), log_id), last = coalesce(@last, last)
 			where topic = @topic and partition = @partition and cluster_id = @cluster_id and epoch = @epoch and next = @from`,
-			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "epoch": m.Epoch, "from": m.From, "to": m.To, "log_id": m.LogID, "last": m.Last})
+			pgx.NamedArgs{"topic": m.Topic, "partition": m.Partition, "cluster_id": clusterID, "epoch": m.Epoch, "from": m.From, "to": m.To,
+				"log_id": m.LogID, "last": m.Last})
 		if err != nil {
 			return fmt.Errorf("move offset of %s/%d: %w", m.Topic, m.Partition, err)
 		}

@@ -69,7 +69,8 @@ func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[str
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := t.exec(ctx, "store versions of orders", insertVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
+	if err := t.exec(ctx, "store versions of orders", insertVersions,
+		versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
 		return err
 	}
 	return t.exec(ctx, "store that orders have several versions", forgetOnly, pgx.NamedArgs{"company_id": companyID, "order_ids": several})
@@ -138,7 +139,8 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 	var id string
 	var v facts.StoredVersion
 	if _, err := pgx.ForEachRow(rows, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
-		read := facts.StoredVersion{At: v.At.UTC(), AcceptedAt: v.AcceptedAt.UTC(), ContentHash: bytes.Clone(v.ContentHash), Packed: bytes.Clone(v.Packed)}
+		read := facts.StoredVersion{At: v.At.UTC(), AcceptedAt: v.AcceptedAt.UTC(), ContentHash: bytes.Clone(v.ContentHash),
+			Packed: bytes.Clone(v.Packed)}
 		if read.Order, err = facts.UnpackOrder(read.Packed); err != nil {
 			return fmt.Errorf("version of order %s: %w", id, err)
 		}
@@ -185,12 +187,16 @@ var orderRows = postgres.Rows[orderRow]{
 }
 
 var upsertOrders = `
-	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, test, version_at, accepted_at, content_hash, body, approved_since, processed_at)
-	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, test, version_at, accepted_at, content_hash, body, approved_since, @now::timestamptz
+	insert into orders as o (company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first,
+		test, version_at, accepted_at, content_hash, body, approved_since, processed_at)
+	select @company_id, order_id, created_at, day, status, currency, total_minor, name, number, discount_code, sent_first, test, version_at,
+	accepted_at, content_hash, body, approved_since, @now::timestamptz
 	from ` + orderRows.Unnest("n") + `
 	on conflict (company_id, order_id) do update set created_at = excluded.created_at, day = excluded.day, status = excluded.status,
-		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number, discount_code = excluded.discount_code, sent_first = excluded.sent_first, test = excluded.test,
-		version_at = excluded.version_at, accepted_at = excluded.accepted_at, content_hash = excluded.content_hash, body = excluded.body, approved_since = excluded.approved_since, processed_at = excluded.processed_at
+		currency = excluded.currency, total_minor = excluded.total_minor, name = excluded.name, number = excluded.number,
+		discount_code = excluded.discount_code, sent_first = excluded.sent_first, test = excluded.test,
+		version_at = excluded.version_at, accepted_at = excluded.accepted_at, content_hash = excluded.content_hash, body = excluded.body,
+		approved_since = excluded.approved_since, processed_at = excluded.processed_at
 		where o.body <> excluded.body or o.approved_since is distinct from excluded.approved_since
 	returning order_id`
 

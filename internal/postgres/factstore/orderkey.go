@@ -68,7 +68,8 @@ func scanKey(row pgx.CollectableRow) (k facts.OrderKey, err error) {
 // orders have, and returns the keys that they had. A key of facts.JoinKinds that
 // stays keeps its Hub: only MarkHubs changes that. What stays is not written again. Keys may
 // also be of other orders, which are new and have none: for these nothing is read.
-func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind, keys []facts.OrderKey) (was []facts.OrderKey, err error) {
+func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind,
+	keys []facts.OrderKey) (was []facts.OrderKey, err error) {
 	company := pgx.NamedArgs{"company_id": companyID}
 	if len(orderIDs) > 0 {
 		was, err = postgres.Collect(ctx, t.tx, scanKey, selectKeys,
@@ -163,7 +164,8 @@ func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, 
 		return fmt.Errorf("unmark hubs: %w", err)
 	}
 	if len(hubs) > 0 {
-		marked, err := postgres.Collect(ctx, t.tx, scanKey, takeUnmarked, keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID}))
+		marked, err := postgres.Collect(ctx, t.tx, scanKey, takeUnmarked,
+			keyRows.Args(keyRowsOf(companyID, hubs), pgx.NamedArgs{"company_id": companyID}))
 		if err != nil {
 			return fmt.Errorf("mark hubs: %w", err)
 		}
@@ -251,16 +253,20 @@ func (t *Tx) OrdersByKeys(ctx context.Context, companyID string, spans []facts.K
 
 // QueueByKeys queues the orders that OrdersByKeys finds without a limit, and returns
 // how many were not queued already.
-func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool, cause facts.Cause) (queued int, err error) {
+func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.KeySpan, hubs bool,
+	cause facts.Cause) (queued int, err error) {
 	names, keys := namesOf(companyID, spans)
 	args := pgx.NamedArgs{"company_id": companyID, "cause": cause.String()}
 	if len(names) > 0 {
-		if queued, err = t.QueueSelected(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfNames+`) q`, nameSpanRows.Args(names, args)); err != nil {
+		if queued, err = t.QueueSelected(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfNames+`) q`,
+			nameSpanRows.Args(names, args)); err != nil {
 			return 0, err
 		}
 	}
 	if len(keys) > 0 {
-		more, err := t.QueueSelected(ctx, companyID, `select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`, spanRows.Args(digestedSpans(companyID, keys), args))
+		more, err := t.QueueSelected(ctx, companyID,
+			`select distinct company_id, order_id, @cause::text as cause from (`+ordersOfKeys[hubs]+`) q`,
+			spanRows.Args(digestedSpans(companyID, keys), args))
 		if err != nil {
 			return 0, err
 		}
@@ -289,7 +295,8 @@ var ordersOfChangedKeys = `
 		select * from ` + changedKeyRows.Unnest("c") + `
 		where c.lost or exists (
 			select 1 from order_key j
-			where j.company_id = @company_id and j.digest = any(array[c.digest, c.digest | 2]) and j.kind = c.kind and j.key = c.key and j.created_at between c.lo and c.hi
+			where j.company_id = @company_id and j.digest = any(array[c.digest, c.digest | 2]) and j.kind = c.kind and j.key = c.key
+			and j.created_at between c.lo and c.hi
 				and j.order_id <> all(@changed_ids)) offset 0) k
 	cross join lateral (
 		select company_id, order_id, orders from (
@@ -304,17 +311,21 @@ var ordersOfChangedKeys = `
 // the ids of orders that were created in the span of a
 // key and whose interval, from before to after their createdAt, has between Least
 // and Most orders of the key; at most limit ids.
-func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, limit int) ([]string, error) {
+func (t *Tx) OrdersOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before,
+	after time.Duration, limit int) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	return t.texts(ctx, "find orders of hubs", `select order_id from (`+ordersOfChangedKeys+`) q limit @limit`,
-		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }), pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "limit": limit}))
+		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }),
+			pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "limit": limit}))
 }
 
 // QueueOfChangedKeys queues the orders that OrdersOfChangedKeys finds without a limit,
 // and returns how many were not queued already.
-func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before, after time.Duration, cause facts.Cause) (int, error) {
+func (t *Tx) QueueOfChangedKeys(ctx context.Context, companyID string, changed []string, keys []facts.ChangedKey, before,
+	after time.Duration, cause facts.Cause) (int, error) {
 	return t.QueueSelected(ctx, companyID, `select company_id, order_id, @cause::text as cause from (`+ordersOfChangedKeys+`) q`,
-		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }), pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
+		changedKeyRows.Args(digestedOf(companyID, keys, func(k *facts.ChangedKey) facts.Key { return k.Key }),
+			pgx.NamedArgs{"company_id": companyID, "changed_ids": changed, "before": before, "after": after, "cause": cause.String()}))
 }

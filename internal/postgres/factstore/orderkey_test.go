@@ -64,7 +64,8 @@ func TestTheOrdersOfAKeyAreFoundByItsDigest(t *testing.T) {
 			company := pgx.NamedArgs{"company_id": company, "changed_ids": []string{"o1"}, "before": time.Hour, "after": time.Hour}
 			f("around a key", ordersOfKeys[false], spanRows.Args(digestedSpans("c_1", []facts.KeySpan{span}), company))
 			f("of a key", ordersOfKeys[true], spanRows.Args(digestedSpans("c_1", []facts.KeySpan{span}), company))
-			f("of a changed key", ordersOfChangedKeys, changedKeyRows.Args(digestedOf("c_1", []facts.ChangedKey{changed}, func(k *facts.ChangedKey) facts.Key { return k.Key }), company))
+			f("of a changed key", ordersOfChangedKeys,
+				changedKeyRows.Args(digestedOf("c_1", []facts.ChangedKey{changed}, func(k *facts.ChangedKey) facts.Key { return k.Key }), company))
 			f("following", ordersFollowing, followRows.Args(digestedKeys("c_1", keys[7:8]), company))
 			found, err := s.OrdersByKeys(t.Context(), "c_1", []facts.KeySpan{span}, false, 10)
 			if err != nil || len(found) != 2 {
@@ -90,17 +91,20 @@ func TestTwoKeysOfAnOrderMayHaveTheSameDigest(t *testing.T) {
 	defer db.Close()
 	const company = "c_1"
 	key := func(value string, hub facts.Hub) facts.OrderKey {
-		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o1", CreatedAt: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Hub: hub}
+		return facts.OrderKey{Key: facts.Key{Kind: facts.KeyEmail, Value: value}, OrderID: "o1",
+			CreatedAt: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), Hub: hub}
 	}
 	f := func(name string, hubs []facts.OrderKey, want int16) {
 		t.Helper()
 		if err := db.Undone(t.Context(), func(tx pgx.Tx) error {
 			s := &Tx{tx: tx}
-			if _, err := s.ReplaceKeys(t.Context(), company, nil, facts.JoinKinds, []facts.OrderKey{key("a", facts.NoHub), key("b", facts.NoHub)}); err != nil {
+			if _, err := s.ReplaceKeys(t.Context(), company, nil, facts.JoinKinds,
+				[]facts.OrderKey{key("a", facts.NoHub), key("b", facts.NoHub)}); err != nil {
 				return err
 			}
 			// b is marked, and has the digest of a.
-			if _, err := tx.Exec(t.Context(), `update order_key set digest = $1, hub = 2 where key = $2`, facts.KeyDigest(company, key("a", facts.NoHub).Key)|2, key("b", facts.NoHub).Key.Pack()); err != nil {
+			if _, err := tx.Exec(t.Context(), `update order_key set digest = $1, hub = 2 where key = $2`,
+				facts.KeyDigest(company, key("a", facts.NoHub).Key)|2, key("b", facts.NoHub).Key.Pack()); err != nil {
 				return err
 			}
 			if err := s.MarkHubs(t.Context(), company, []string{"o1"}, facts.JoinKinds, hubs); err != nil {

@@ -61,7 +61,8 @@ func (t *Tx) StoredOutcomes(ctx context.Context, companyID string, orderIDs []st
 	if len(orderIDs) == 0 {
 		return nil, nil
 	}
-	list, err := postgres.Collect(ctx, t.tx, postgres.Scan(payoutColumns), selectPayouts, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	list, err := postgres.Collect(ctx, t.tx, postgres.Scan(payoutColumns), selectPayouts,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts: %w", err)
 	}
@@ -105,16 +106,20 @@ var payoutRows = postgres.Rows[payoutRow]{
 }
 
 var upsertPayouts = `
-	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	insert into payout (company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor,
+		commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor, names, is_first_order, credits, outcome_hash, explanation, processed_at)
-	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor, commission_minor, fixed_brl_minor,
+	select @company_id, order_id, influencer_id, campaign_id, evidence, coupon_id, state, reason, proof, payable_on, base_minor,
+	commission_minor, fixed_brl_minor,
 		day, status, currency, total_minor, names::bigint[], is_first_order, credits, outcome_hash, explanation, @now::timestamptz
 	from ` + payoutRows.Unnest("p") + `
 	on conflict (company_id, order_id) do update set influencer_id = excluded.influencer_id, campaign_id = excluded.campaign_id,
-		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof, payable_on = excluded.payable_on,
+		evidence = excluded.evidence, coupon_id = excluded.coupon_id, state = excluded.state, reason = excluded.reason, proof = excluded.proof,
+		payable_on = excluded.payable_on,
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names,
-		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation, processed_at = excluded.processed_at`
+		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation,
+		processed_at = excluded.processed_at`
 
 var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),
@@ -153,7 +158,8 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
-	if err := t.exec(ctx, "store payouts", upsertPayouts, payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
+	if err := t.exec(ctx, "store payouts", upsertPayouts,
+		payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
 		return err
 	}
 	if len(keyed) > 0 || len(found) > 0 {
@@ -172,6 +178,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 // MarkProcessed notes that orders that have an outcome are processed now.
 func (t *Tx) MarkProcessed(ctx context.Context, companyID string, now time.Time, orderIDs []string) error {
 	return t.exec(ctx, "mark orders as processed", `
-		update payout set processed_at = @now::timestamptz where company_id = @company_id and order_id = any(@order_ids) and processed_at <> @now`,
+		update payout set processed_at = @now::timestamptz where company_id = @company_id and order_id = any(@order_ids)
+			and processed_at <> @now`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "now": now})
 }

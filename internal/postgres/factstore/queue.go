@@ -37,7 +37,8 @@ func (t *Tx) QueueOrders(ctx context.Context, companyID string, orders []facts.C
 	if len(orders) == 0 {
 		return 0, nil
 	}
-	return t.QueueSelected(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"), queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+	return t.QueueSelected(ctx, companyID, `select @company_id, order_id, cause from `+queuedRows.Unnest("q"),
+		queuedRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
 // TakeQueued removes orders from a company's queue, at most limit, and returns them: of those
@@ -46,7 +47,8 @@ func (t *Tx) QueueOrders(ctx context.Context, companyID string, orders []facts.C
 // often others are queued again. Orders set aside stay. Where none is behind the id, it queues
 // the next ones that QueueCreated has left, too; round: none was left, and the queue begins
 // anew.
-func (t *Tx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) (list []facts.Concerned, round bool, err error) {
+func (t *Tx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace,
+	limit int) (list []facts.Concerned, round bool, err error) {
 	if len(from.First) > 0 {
 		list, err = t.takeQueued(ctx, companyID, queuedFirst, pgx.NamedArgs{"ids": from.First, "most": limit})
 	}
@@ -65,7 +67,8 @@ func (t *Tx) TakeQueued(ctx context.Context, companyID string, from facts.QueueP
 			return list, !more, err
 		}
 	}
-	return nil, true, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	return nil, true, t.exec(ctx, "remove a company from the queue", `delete from recompute_company where company_id = @company_id`,
+		pgx.NamedArgs{"company_id": companyID})
 }
 
 // Which queued orders takeQueued takes.
@@ -98,7 +101,8 @@ func (t *Tx) takeQueued(ctx context.Context, companyID, which string, args pgx.N
 // Unqueue removes those of the orders from a company's queue that are in it, and returns
 // their ids.
 func (t *Tx) Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error) {
-	return t.texts(ctx, "remove orders from the queue", `delete from recompute where company_id = @company_id and order_id = any(@order_ids) returning order_id`,
+	return t.texts(ctx, "remove orders from the queue",
+		`delete from recompute where company_id = @company_id and order_id = any(@order_ids) returning order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 
@@ -125,6 +129,7 @@ func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
 // QueueCompany makes the company's queue be looked at, though no order is queued: an
 // erasure or a statement of it may be to go on with.
 func (t *Tx) QueueCompany(ctx context.Context, companyID string) error {
-	return t.exec(ctx, "queue a company", `insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
+	return t.exec(ctx, "queue a company",
+		`insert into recompute_company (company_id) values (@company_id) on conflict (company_id) do nothing`,
 		pgx.NamedArgs{"company_id": companyID})
 }

@@ -79,7 +79,8 @@ func (t *Tx) QueueCreated(ctx context.Context, companyID string, from, to time.T
 func (t *Tx) queueNextPart(ctx context.Context, companyID string, limit int) (bool, error) {
 	for {
 		var span queuedSpan
-		err := t.tx.QueryRow(ctx, nextSpan, pgx.NamedArgs{"company_id": companyID}).Scan(&span.lo, &span.hi, &span.cause, &span.beforeAt, &span.beforeID)
+		err := t.tx.QueryRow(ctx, nextSpan, pgx.NamedArgs{"company_id": companyID}).Scan(&span.lo, &span.hi, &span.cause,
+			&span.beforeAt, &span.beforeID)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return false, nil
 		}
@@ -99,7 +100,9 @@ func (t *Tx) queuePart(ctx context.Context, companyID string, span *queuedSpan, 
 		return 0, fmt.Errorf("queue orders of a span: %w", err)
 	}
 	page := 0
-	err = t.tx.QueryRow(ctx, queueOfSpan, pgx.NamedArgs{"company_id": companyID, "lo": span.lo, "before_at": span.beforeAt, "before_id": span.beforeID, "cause": span.cause, "most": limit}).
+	err = t.tx.QueryRow(ctx, queueOfSpan,
+		pgx.NamedArgs{"company_id": companyID, "lo": span.lo, "before_at": span.beforeAt, "before_id": span.beforeID,
+			"cause": span.cause, "most": limit}).
 		Scan(&page, &queued, &span.beforeAt, &span.beforeID)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return 0, fmt.Errorf("queue orders of a span: %w", err)

@@ -56,7 +56,8 @@ func sumRows[K comparable](key postgres.Rows[rollup.Row[K]], columns []string) p
 // upsertSums is the statement that adds rows to a table of sums. key are the columns of its
 // key beside the company, and more those that are neither key nor sums, each with its
 // expression.
-func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], key [][2]string, columns []string, more ...[2]string) string {
+func upsertSums[K comparable](table string, rows postgres.Rows[rollup.Row[K]], key [][2]string, columns []string,
+	more ...[2]string) string {
 	names, values := slices.Clone(columns), slices.Clone(columns)
 	for _, m := range slices.Concat(key, more) {
 		names, values = append(names, m[0]), append(values, m[1])
@@ -135,7 +136,8 @@ func upsertItems(table, day string) string {
 }
 
 func upsertPaths(table, day string) string {
-	return upsertSums(table, pathRows, keyOf(day, "currency", "path_id"), rollup.PathColumns, [2]string{"path", `string_to_array(channels, E'\x1f')`})
+	return upsertSums(table, pathRows, keyOf(day, "currency", "path_id"), rollup.PathColumns,
+		[2]string{"path", `string_to_array(channels, E'\x1f')`})
 }
 
 // AddSums adds to the tables of sums by day and by month.
@@ -163,7 +165,8 @@ func (t *Tx) AddSums(ctx context.Context, companyID string, s *rollup.Sums) erro
 	return nil
 }
 
-func addRows[K comparable](ctx context.Context, t *Tx, what, sql string, columns postgres.Rows[rollup.Row[K]], rows []rollup.Row[K], company pgx.NamedArgs) error {
+func addRows[K comparable](ctx context.Context, t *Tx, what, sql string, columns postgres.Rows[rollup.Row[K]], rows []rollup.Row[K],
+	company pgx.NamedArgs) error {
 	if len(rows) == 0 {
 		return nil
 	}

@@ -40,7 +40,9 @@ var putShoppers = `
 
 // InsertShoppers stores visitors' days of which nothing is stored, and returns how far the
 // others have come, by key.
-func (t *Tx) InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (stored map[facts.ShopperKey]facts.Stage, err error) {
+func (t *Tx) InsertShoppers(
+	ctx context.Context, companyID string, shoppers []facts.Shopper,
+) (stored map[facts.ShopperKey]facts.Stage, err error) {
 	rows, err := t.tx.Query(ctx, insertShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("insert visitors of days: %w", err)
@@ -136,7 +138,9 @@ func trafficMonths(traffic []facts.Traffic) (months []facts.Traffic) {
 		}
 		sums[k] = sum
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int { return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of)) })
+	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of))
+	})
 }
 
 var clickRows = postgres.Rows[facts.Clicks]{

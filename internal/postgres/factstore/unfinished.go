@@ -15,7 +15,8 @@ func (s *Store) Unfinished(ctx context.Context, companyID string) (u facts.Unfin
 	args := pgx.NamedArgs{"company_id": companyID}
 	if err = s.db.Pool().QueryRow(ctx, `select count(*), min(asked_at) from erasure where company_id = @company_id and done_at is null`, args).
 		Scan(&u.Erasures.Count, postgres.ZeroIfNull(&u.Erasures.Since)); err == nil {
-		err = s.db.Pool().QueryRow(ctx, `select count(*), min(asked_at) from statement where company_id = @company_id and closed_at is null`, args).
+		err = s.db.Pool().QueryRow(ctx,
+			`select count(*), min(asked_at) from statement where company_id = @company_id and closed_at is null`, args).
 			Scan(&u.Statements.Count, postgres.ZeroIfNull(&u.Statements.Since))
 	}
 	if err != nil {

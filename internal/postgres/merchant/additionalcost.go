@@ -36,7 +36,8 @@ func additionalCostArgs(companyID string, c commerce.AdditionalCost) pgx.NamedAr
 
 // AdditionalCosts lists a company's additional costs as they are now, oldest first; at
 // most limit.
-func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter,
+	limit int) ([]commerce.AdditionalCost, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from additional_cost
 		where company_id = @company_id and deleted_at is null and (@frequency = '' or frequency = @frequency) and `+overlapsFilter+`
@@ -49,12 +50,14 @@ func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter co
 
 // AdditionalCostVersions lists every version of a company's additional costs that counts
 // on a day of the filter's period, removed costs included; at most limit.
-func (s *Store) AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+func (s *Store) AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter,
+	limit int) ([]commerce.AdditionalCost, error) {
 	return AdditionalCostVersions(ctx, s.db.Pool(), companyID, filter, limit)
 }
 
 // AdditionalCostVersions is Store.AdditionalCostVersions, in a transaction of the caller.
-func AdditionalCostVersions(ctx context.Context, q postgres.Querier, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error) {
+func AdditionalCostVersions(ctx context.Context, q postgres.Querier, companyID string, filter commerce.CostFilter,
+	limit int) ([]commerce.AdditionalCost, error) {
 	list, err := postgres.Collect(ctx, q, postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from (
 			select `+postgres.List(additionalCostColumns)+`, created_at from additional_cost `+countsInFilter+`
@@ -105,7 +108,8 @@ func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c
 // store's time zone: what the cost was on the days before is kept as a version. A pair
 // that does not match is commerce.ErrNotFound. Where change returns an error, nothing
 // is stored and that error is returned.
-func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string, change func(c *commerce.AdditionalCost) error) error {
+func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
+	change func(c *commerce.AdditionalCost) error) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		c, today, err := lockedCost(ctx, tx, author.CompanyID, id, frequency)
 		if err != nil {
@@ -115,7 +119,8 @@ func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author
 		if c.HasPast(today) {
 			since = today
 			if _, err := tx.Exec(ctx, `
-				insert into additional_cost_version (company_id, additional_cost_id, until, since, name, category, value_minor, frequency, start_date, end_date, created_at)
+				insert into additional_cost_version (company_id, additional_cost_id, until, since, name, category, value_minor, frequency, start_date,
+					end_date, created_at)
 				select company_id, additional_cost_id, @today::date, since, name, category, value_minor, frequency, start_date, end_date, created_at
 				from additional_cost where company_id = @company_id and additional_cost_id = @additional_cost_id
 				on conflict (company_id, additional_cost_id, until) do nothing`,
@@ -152,7 +157,8 @@ func lockedCost(ctx context.Context, tx pgx.Tx, companyID, id, frequency string)
 	}
 	if c, err = postgres.One(ctx, tx, postgres.Scan(additionalCostColumns), `
 		select `+postgres.List(additionalCostColumns)+` from additional_cost
-		where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null for update`, companyID, id, frequency); err != nil {
+		where company_id = $1 and additional_cost_id = $2 and frequency = $3 and deleted_at is null for update`, companyID, id,
+		frequency); err != nil {
 		return c, "", err
 	}
 	var timezone string
@@ -196,5 +202,6 @@ func (s *Store) DeleteAdditionalCost(ctx context.Context, author commerce.Author
 
 func auditCost(ctx context.Context, tx pgx.Tx, author commerce.Author, action string, c commerce.AdditionalCost) error {
 	return audit(ctx, tx, Change{CompanyID: author.CompanyID, At: author.At, Actor: author.Actor, Action: action, Subject: c.ID,
-		Detail: map[string]any{"name": c.Name, "value_minor": c.ValueMinor, "frequency": c.Frequency, "start_date": c.StartDate, "end_date": c.EndDate}})
+		Detail: map[string]any{"name": c.Name, "value_minor": c.ValueMinor, "frequency": c.Frequency, "start_date": c.StartDate,
+			"end_date": c.EndDate}})
 }

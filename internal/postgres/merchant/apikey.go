@@ -152,7 +152,8 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
 	keys, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns),
 		selectAPIKeys+` where k.company_id = $1
-		order by coalesce(least(k.revoked_at, k.expires_at), 'infinity') > now() desc, k.created_at desc, k.key_id desc limit $2`, companyID, limit)
+		order by coalesce(least(k.revoked_at, k.expires_at), 'infinity') > now() desc, k.created_at desc, k.key_id desc limit $2`, companyID,
+		limit)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}

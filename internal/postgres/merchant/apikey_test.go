@@ -27,8 +27,9 @@ func newStore(t *testing.T) (db *merchant.Store, store commerce.Store, dsn strin
 	}
 	t.Cleanup(opened.Close)
 	db = merchant.New(opened)
-	store, err = db.CreateStore(t.Context(), commerce.NewStore{Name: "Loja", Settings: commerce.Settings{Origins: []string{"https://loja.example.com"}}, Actor: "cli",
-		KeyCheck: func(id string) string { return "check of " + id }, Random: rand.Reader})
+	store, err = db.CreateStore(t.Context(),
+		commerce.NewStore{Name: "Loja", Settings: commerce.Settings{Origins: []string{"https://loja.example.com"}}, Actor: "cli",
+			KeyCheck: func(id string) string { return "check of " + id }, Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func newStore(t *testing.T) (db *merchant.Store, store commerce.Store, dsn strin
 func TestStoreHasTwoCompaniesThatTheDirectoryLearnsOf(t *testing.T) {
 	t.Parallel()
 	db, store, _ := newStore(t)
-	if store.Live.Environment != commerce.Live || store.Sandbox.Environment != commerce.Sandbox || store.Live.CompanyID == store.Sandbox.CompanyID {
+	if store.Live.Environment != commerce.Live || store.Sandbox.Environment != commerce.Sandbox ||
+		store.Live.CompanyID == store.Sandbox.CompanyID {
 		t.Errorf("%+v", store)
 	}
 	if id := store.Live.CompanyID; !strings.HasPrefix(id, "c_") || len(id) != 18 || id != strings.ToLower(id) {
@@ -54,7 +56,8 @@ func TestStoreHasTwoCompaniesThatTheDirectoryLearnsOf(t *testing.T) {
 	}
 	defer relay.Close()
 	pending, err := relay.Pending(t.Context(), 10)
-	if err != nil || len(pending) != 2 || pending[0].Key != "company/"+store.Live.CompanyID || !bytes.Contains(pending[0].Value, []byte("check of "+store.Live.CompanyID)) {
+	if err != nil || len(pending) != 2 || pending[0].Key != "company/"+store.Live.CompanyID ||
+		!bytes.Contains(pending[0].Value, []byte("check of "+store.Live.CompanyID)) {
 		t.Errorf("%+v %v", pending, err)
 	}
 	if _, err := db.AcquireRelay(t.Context()); !errors.Is(err, commerce.ErrConflict) {
@@ -83,7 +86,8 @@ func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 		t.Fatalf("%+v %q %v", key, text, err)
 	}
 	found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text))
-	if err != nil || found.KeyID != key.KeyID || found.Environment != commerce.Sandbox || found.Country != "BR" || !found.Has(commerce.WriteOrders) || found.Has(commerce.WriteCosts) {
+	if err != nil || found.KeyID != key.KeyID || found.Environment != commerce.Sandbox || found.Country != "BR" ||
+		!found.Has(commerce.WriteOrders) || found.Has(commerce.WriteCosts) {
 		t.Errorf("%+v %v", found, err)
 	}
 	if _, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text+"x")); !errors.Is(err, commerce.ErrNotFound) {
@@ -94,7 +98,8 @@ func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 			t.Errorf("%s holds the key's text", table)
 		}
 	}
-	if _, _, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: "c_none", Scopes: commerce.Scopes, Random: rand.Reader}); !errors.Is(err, commerce.ErrNotFound) {
+	if _, _, err := db.CreateAPIKey(t.Context(),
+		commerce.NewAPIKey{CompanyID: "c_none", Scopes: commerce.Scopes, Random: rand.Reader}); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("a key of an unknown company: %v", err)
 	}
 }
@@ -146,7 +151,8 @@ func audits(t *testing.T, dsn, action, subject string) (n int) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), `select count(*) from audit_log where action = $1 and subject = $2`, action, subject).Scan(&n); err != nil {
+	if err := conn.QueryRow(t.Context(), `select count(*) from audit_log where action = $1 and subject = $2`, action,
+		subject).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -173,11 +179,13 @@ func TestKeysThatWorkAreBoundedAndListed(t *testing.T) {
 	db, store, _ := newStore(t)
 	company := store.Live.CompanyID
 	create := func() (string, error) {
-		key, _, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+		key, _, err := db.CreateAPIKey(t.Context(),
+			commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
 		return key.KeyID, err
 	}
 	rotate := func(keyID string, grace time.Duration) error {
-		_, _, err := db.RotateAPIKey(t.Context(), commerce.KeyRotation{CompanyID: company, KeyID: keyID, At: time.Now(), Grace: grace, Actor: "cli", Random: rand.Reader})
+		_, _, err := db.RotateAPIKey(t.Context(),
+			commerce.KeyRotation{CompanyID: company, KeyID: keyID, At: time.Now(), Grace: grace, Actor: "cli", Random: rand.Reader})
 		return err
 	}
 	var made []string
@@ -223,7 +231,8 @@ func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
 		t.Fatal(err)
 	}
 	rotate := func(company, id string, at time.Time) (commerce.APIKey, string, error) {
-		return db.RotateAPIKey(t.Context(), commerce.KeyRotation{CompanyID: company, KeyID: id, At: at, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+		return db.RotateAPIKey(t.Context(),
+			commerce.KeyRotation{CompanyID: company, KeyID: id, At: at, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
 	}
 	made, text, err := rotate(company, old.KeyID, now)
 	if err != nil {
@@ -267,7 +276,8 @@ func TestOriginsAreAddedToThoseThereAre(t *testing.T) {
 		}
 	}
 	f([]string{"http://127.0.0.1:1"}, []string{"127.0.0.1"}, "http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
-	f([]string{"https://loja.example.com", "http://127.0.0.1:2"}, nil, "http://127.0.0.1:2 http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
+	f([]string{"https://loja.example.com", "http://127.0.0.1:2"}, nil,
+		"http://127.0.0.1:2 http://127.0.0.1:1 https://loja.example.com", "127.0.0.1")
 	before, err := db.Company(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

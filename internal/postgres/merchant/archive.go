@@ -47,7 +47,8 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 		if campaignID != "" {
 			return nil
 		}
-		if _, err := c.tx.Exec(ctx, `update influencer set archived_at = @now, rev = @rev where company_id = @company_id and influencer_id = @influencer_id`,
+		if _, err := c.tx.Exec(ctx,
+			`update influencer set archived_at = @now, rev = @rev where company_id = @company_id and influencer_id = @influencer_id`,
 			c.args(pgx.NamedArgs{"influencer_id": id})); err != nil {
 			return err
 		}

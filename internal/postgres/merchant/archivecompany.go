@@ -16,7 +16,8 @@ import (
 // revision of its rules.
 func refuseArchived(ctx context.Context, tx pgx.Tx, companyID string) error {
 	var archivedAt time.Time
-	if err := tx.QueryRow(ctx, `select archived_at from company where company_id = $1`, companyID).Scan(postgres.ZeroIfNull(&archivedAt)); err != nil {
+	if err := tx.QueryRow(ctx, `select archived_at from company where company_id = $1`,
+		companyID).Scan(postgres.ZeroIfNull(&archivedAt)); err != nil {
 		return err
 	}
 	if !archivedAt.IsZero() {
@@ -47,7 +48,8 @@ func (s *Store) Archive(ctx context.Context, a commerce.Archiving) (list []comme
 			if err != nil {
 				return err
 			}
-			change := Change{CompanyID: id, Rev: rev, At: now, Actor: a.Actor, Action: "company.archive", Subject: id, Detail: map[string]any{"environment": was.Environment}}
+			change := Change{CompanyID: id, Rev: rev, At: now, Actor: a.Actor, Action: "company.archive", Subject: id,
+				Detail: map[string]any{"environment": was.Environment}}
 			var since *time.Time
 			if a.Back {
 				change.Action = "company.unarchive"

@@ -26,11 +26,13 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: live, Name: "erp", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+	key, text, err := db.CreateAPIKey(ctx,
+		commerce.NewAPIKey{CompanyID: live, Name: "erp", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cost := commerce.AdditionalCost{ID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", Name: "Aluguel", ValueMinor: 100, Frequency: "daily", StartDate: "2026-01-01"}
+	cost := commerce.AdditionalCost{ID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", Name: "Aluguel", ValueMinor: 100, Frequency: "daily",
+		StartDate: "2026-01-01"}
 	if err := db.AddAdditionalCost(ctx, author, cost); err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +60,22 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 	refused("the end of an influencer", err)
 	_, err = db.AddCoupon(ctx, author, made.CampaignID, commerce.CouponTerms{Code: "ANA"}, rand.Reader)
 	refused("a coupon", err)
-	refused("a decision", db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "1", InfluencerID: made.InfluencerID, Decision: "accept"}))
+	refused("a decision",
+		db.DecideEvidence(ctx, author, commerce.EvidenceDecision{OrderID: "1", InfluencerID: made.InfluencerID, Decision: "accept"}))
 	refused("an influencer's own setting", db.SetUnproven(ctx, author, "ana", "pay"))
-	_, _, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: live, Actor: "cli", Change: func(s *commerce.Settings) { s.HoldDays = 3 }})
+	_, _, err = db.ChangeSettings(ctx,
+		commerce.SettingsChange{CompanyID: live, Actor: "cli", Change: func(s *commerce.Settings) { s.HoldDays = 3 }})
 	refused("a setting", err)
-	_, _, err = db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: live, Name: "x", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+	_, _, err = db.CreateAPIKey(ctx,
+		commerce.NewAPIKey{CompanyID: live, Name: "x", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
 	refused("a key", err)
-	_, _, err = db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: live, KeyID: key.KeyID, At: time.Now(), Actor: "cli", Random: rand.Reader})
+	_, _, err = db.RotateAPIKey(ctx,
+		commerce.KeyRotation{CompanyID: live, KeyID: key.KeyID, At: time.Now(), Actor: "cli", Random: rand.Reader})
 	refused("a rotated key", err)
-	refused("an additional cost", db.AddAdditionalCost(ctx, author, commerce.AdditionalCost{ID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3", Name: "x", ValueMinor: 1, Frequency: "daily", StartDate: "2026-01-01"}))
+	refused("an additional cost",
+		db.AddAdditionalCost(ctx, author,
+			commerce.AdditionalCost{ID: "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b3", Name: "x", ValueMinor: 1, Frequency: "daily",
+				StartDate: "2026-01-01"}))
 	refused("a changed cost", db.ChangeAdditionalCost(ctx, author, cost.ID, "daily", func(*commerce.AdditionalCost) error { return nil }))
 	refused("a removed cost", db.DeleteAdditionalCost(ctx, author, cost.ID, "daily"))
 
@@ -94,7 +103,8 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 	archive(true)
 	_, err = db.RegisterInfluencer(ctx, author, commerce.Registration{Name: "Beto"}, rand.Reader)
 	allowed("an influencer, once it is back,", err)
-	if _, _, err := db.Archive(ctx, commerce.Archiving{CompanyIDs: []string{live, "c_nobody"}, Actor: "cli"}); !errors.Is(err, commerce.ErrNotFound) {
+	if _, _, err := db.Archive(ctx, commerce.Archiving{CompanyIDs: []string{live, "c_nobody"}, Actor: "cli"}); !errors.Is(err,
+		commerce.ErrNotFound) {
 		t.Errorf("an unknown company: %v", err)
 	}
 	conn, err := pgx.Connect(ctx, dsn)
@@ -109,7 +119,8 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 // two lines of the audit log.
 func told(t *testing.T, conn *pgx.Conn, live string, at time.Time) {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), `select value from outbox where topic = $1 and key = $2 order by outbox_id desc limit 2`, wire.TopicDirectory, wire.CompanyKeyPrefix+live)
+	rows, err := conn.Query(t.Context(), `select value from outbox where topic = $1 and key = $2 order by outbox_id desc limit 2`,
+		wire.TopicDirectory, wire.CompanyKeyPrefix+live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,11 +135,13 @@ func told(t *testing.T, conn *pgx.Conn, live string, at time.Time) {
 	if back.ArchivedAt != nil || archived.ArchivedAt == nil || !archived.ArchivedAt.Equal(at) || back.Rev <= archived.Rev {
 		t.Errorf("the directory gets %+v, then %+v", archived, back)
 	}
-	rows, err = conn.Query(t.Context(), `select action from audit_log where company_id = $1 and action like 'company.%archive' order by audit_id`, live)
+	rows, err = conn.Query(t.Context(),
+		`select action from audit_log where company_id = $1 and action like 'company.%archive' order by audit_id`, live)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if actions, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || !slices.Equal(actions, []string{"company.archive", "company.unarchive"}) {
+	if actions, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil ||
+		!slices.Equal(actions, []string{"company.archive", "company.unarchive"}) {
 		t.Errorf("%v, %v", actions, err)
 	}
 }
@@ -149,7 +162,8 @@ func TestWhatChangesNothingMakesNoRevision(t *testing.T) {
 	}
 	before := rev()
 	for i := range 3 {
-		if _, err := db.AskErasure(t.Context(), author, []string{"email"}, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}}, rand.Reader); err != nil {
+		if _, err := db.AskErasure(t.Context(), author, []string{"email"}, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}},
+			rand.Reader); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.AskStatements(t.Context(), author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader); err != nil {

@@ -38,6 +38,7 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 	_, err = tx.Exec(ctx, `
 		insert into audit_log (company_id, audit_id, actor, action, subject, detail)
 		values (@company_id, @audit_id, @actor, @action, @subject, @detail)`,
-		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action, "subject": c.Subject, "detail": detail})
+		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action,
+			"subject": c.Subject, "detail": detail})
 	return err
 }

@@ -16,7 +16,8 @@ func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
 	t.Parallel()
 	db, store, dsn := newStore(t)
 	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "key/k1", At: time.Now()}
-	made, err := db.RegisterInfluencer(t.Context(), author, commerce.Registration{Name: "Ana", Links: []string{"https://loja.example.com/"}}, rand.Reader)
+	made, err := db.RegisterInfluencer(t.Context(), author,
+		commerce.Registration{Name: "Ana", Links: []string{"https://loja.example.com/"}}, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), `select action from audit_log where company_id = $1 and actor = 'key/k1' order by audit_id`, author.CompanyID)
+	rows, err := conn.Query(t.Context(),
+		`select action from audit_log where company_id = $1 and actor = 'key/k1' order by audit_id`, author.CompanyID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +60,13 @@ func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(actions, " "); got != "influencer.create coupon.create coupon.delete cost.create cost.delete influencer.update influencer.archive" {
+	if got := strings.Join(actions,
+		" "); got != "influencer.create coupon.create coupon.delete cost.create cost.delete influencer.update influencer.archive" {
 		t.Errorf("audit: %s", got)
 	}
 	var rev int64
-	if err := conn.QueryRow(t.Context(), `select rules_rev from company where company_id = $1`, author.CompanyID).Scan(&rev); err != nil || rev != store.Live.RulesRev+7 {
+	if err := conn.QueryRow(t.Context(), `select rules_rev from company where company_id = $1`, author.CompanyID).Scan(&rev); err != nil ||
+		rev != store.Live.RulesRev+7 {
 		t.Errorf("revision %d after 7 changes from %d: %v", rev, store.Live.RulesRev, err)
 	}
 }

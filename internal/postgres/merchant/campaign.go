@@ -47,7 +47,8 @@ func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	_, err = reg.tx.Exec(ctx, `
 		insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev, created_at)
 		values (@company_id, @campaign_id, @influencer_id, @name, @name_folded, @rev, @now)`,
-		reg.args(pgx.NamedArgs{"campaign_id": reg.campaignID, "influencer_id": reg.influencerID, "name": reg.campaignName, "name_folded": folded}))
+		reg.args(pgx.NamedArgs{"campaign_id": reg.campaignID, "influencer_id": reg.influencerID, "name": reg.campaignName,
+			"name_folded": folded}))
 	if err != nil {
 		return err
 	}

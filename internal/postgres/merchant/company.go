@@ -45,7 +45,9 @@ func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.
 			if err := putDirectoryCompany(ctx, tx, id, n.KeyCheck); err != nil {
 				return err
 			}
-			if err := audit(ctx, tx, Change{CompanyID: id, Actor: n.Actor, Action: "company.create", Subject: id, Detail: map[string]any{"name": n.Name, "environment": environment}}); err != nil {
+			if err := audit(ctx, tx,
+				Change{CompanyID: id, Actor: n.Actor, Action: "company.create", Subject: id,
+					Detail: map[string]any{"name": n.Name, "environment": environment}}); err != nil {
 				return err
 			}
 		}
@@ -105,7 +107,8 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 			return err
 		}
 		after = before
-		after.Origins, after.Hosts, after.PassingHosts = slices.Clone(before.Origins), slices.Clone(before.Hosts), slices.Clone(before.PassingHosts)
+		after.Origins, after.Hosts, after.PassingHosts = slices.Clone(before.Origins), slices.Clone(before.Hosts),
+			slices.Clone(before.PassingHosts)
 		c.Change(&after)
 		after.Origins, after.Hosts, after.PassingHosts = notNil(after.Origins), notNil(after.Hosts), notNil(after.PassingHosts)
 		if amount, err := commerce.ParseDecimal(after.MinimumPayout); err == nil { // else Check refuses it
@@ -152,7 +155,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 	if _, err := tx.Exec(ctx, `
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
-			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven, hold_days = @hold_days,
+			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven,
+			hold_days = @hold_days,
 			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days
 		where company_id = @company_id`, args); err != nil {
 		return err
@@ -160,7 +164,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 	if err := putDirectoryCompany(ctx, tx, c.CompanyID, nil); err != nil {
 		return err
 	}
-	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID, Detail: map[string]any{}}
+	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID,
+		Detail: map[string]any{}}
 	old, concernsOrders := settingsArgs(before), false
 	for name, value := range settingsArgs(after) {
 		if !reflect.DeepEqual(old[name], value) {
@@ -179,19 +184,23 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 
 // edgeSettings are those that decide about no order: edges alone read them, or they
 // concern statements or how long events are kept. After their change no order has to be computed again.
-var edgeSettings = map[string]bool{"minimum_payout": true, "retention_days": true, "country": true, "origins": true, "limits": true, "consent_policy": true}
+var edgeSettings = map[string]bool{"minimum_payout": true, "retention_days": true, "country": true, "origins": true, "limits": true,
+	"consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
 func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.Settings, rev int64, now time.Time) error {
 	args := pgx.NamedArgs{
 		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
-		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring, "commission_without_tax": before.WithoutTax,
-		"unproven": before.Unproven, "hold_days": before.HoldDays, "passing_hosts": notNil(before.PassingHosts),
+		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
+		"commission_without_tax": before.WithoutTax,
+		"unproven":               before.Unproven, "hold_days": before.HoldDays, "passing_hosts": notNil(before.PassingHosts),
 	}
 	_, err := tx.Exec(ctx, `
-		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts)
-		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven, @hold_days, @passing_hosts)`, args)
+		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
+			commission_without_tax, unproven, hold_days, passing_hosts)
+		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax,
+			@unproven, @hold_days, @passing_hosts)`, args)
 	return err
 }
 
@@ -255,9 +264,11 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts, minimum_payout, retention_days)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
+			passing_hosts, minimum_payout, retention_days)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
-			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven, @hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days)
+			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven,
+				@hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days)
 		returning `+postgres.List(companyColumns), args)
 }
 
@@ -278,7 +289,8 @@ func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now
 // bumpAny is bumpRules for what may be done to an archived company too: what is owed is
 // closed and paid, persons are erased, keys are revoked.
 func bumpAny(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now, archivedAt time.Time, err error) {
-	err = tx.QueryRow(ctx, `update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp(), archived_at`,
+	err = tx.QueryRow(ctx,
+		`update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp(), archived_at`,
 		companyID).Scan(&rev, &now, postgres.ZeroIfNull(&archivedAt))
 	return rev, now, archivedAt, err
 }

@@ -72,10 +72,12 @@ var newCosts = postgres.Rows[newCost]{
 // terms say so. An unknown name or campaign is
 // commerce.ErrNotFound, another influencer's campaign commerce.ErrCampaignTaken,
 // one cost too many commerce.ErrTooManyCosts.
-func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms, random io.Reader) (influencerID string, cost commerce.Cost, err error) {
+func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
+	random io.Reader) (influencerID string, cost commerce.Cost, err error) {
 	cost = commerce.Cost{CostTerms: terms}
 	err = s.changeRules(ctx, author, func(c *ruleChange) error {
-		reg := registering{Registration: commerce.Registration{CampaignID: campaignID, Costs: []commerce.CostTerms{terms}}, ruleChange: c, random: random}
+		reg := registering{Registration: commerce.Registration{CampaignID: campaignID, Costs: []commerce.CostTerms{terms}},
+			ruleChange: c, random: random}
 		var err error
 		if reg.influencerID, reg.influencerName, err = c.influencerByName(ctx, name); err != nil {
 			return err
@@ -95,7 +97,8 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 		if cost.Replaces, err = reg.replacedBy(ctx, cost); err != nil {
 			return err
 		}
-		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID, map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
+		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID,
+			map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
 		return nil
 	})
 	if err != nil {
@@ -119,7 +122,8 @@ func (reg *registering) replacedBy(ctx context.Context, cost commerce.Cost) ([]s
 			and (deleted_at is not null
 				or end_date is not distinct from @end_date::date and (fixed_fee_minor > 0) = @has_fee and (var_fee > 0) = @has_share)
 		order by cost_id`,
-		pgx.NamedArgs{"company_id": reg.change.CompanyID, "influencer_id": reg.influencerID, "cost_id": cost.CostID, "campaign_id": cost.CampaignID,
+		pgx.NamedArgs{"company_id": reg.change.CompanyID, "influencer_id": reg.influencerID, "cost_id": cost.CostID,
+			"campaign_id":    cost.CampaignID,
 			"is_coupon_cost": cost.CouponCost, "start_date": cost.StartDate, "end_date": postgres.NullIfEmpty(cost.EndDate),
 			"has_fee": cost.FixedFeeMinor > 0, "has_share": !cost.VarFee.IsZero()})
 }

@@ -121,11 +121,13 @@ func (s *Store) couponConflicts(ctx context.Context, companyID, influencer strin
 
 // AddCoupon adds a coupon to a live campaign; an unknown one is
 // commerce.ErrNotFound, an overlap a *commerce.CouponConflictError.
-func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms, random io.Reader) (commerce.Coupon, error) {
+func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
+	random io.Reader) (commerce.Coupon, error) {
 	made := commerce.Coupon{CampaignID: campaignID, CouponTerms: terms}
 	var influencer string
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
-		reg := registering{Registration: commerce.Registration{Coupons: []commerce.CouponTerms{terms}}, ruleChange: c, random: random, campaignID: campaignID}
+		reg := registering{Registration: commerce.Registration{Coupons: []commerce.CouponTerms{terms}}, ruleChange: c, random: random,
+			campaignID: campaignID}
 		err := c.tx.QueryRow(ctx, `
 			select c.influencer_id, i.name from campaign c
 			join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
@@ -138,7 +140,8 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 			return err
 		}
 		made.CouponID = reg.couponIDs[0]
-		c.change.Action, c.change.Subject, c.change.Detail = "coupon.create", made.CouponID, map[string]any{"campaign_id": campaignID, "code": terms.Code}
+		c.change.Action, c.change.Subject, c.change.Detail = "coupon.create", made.CouponID,
+			map[string]any{"campaign_id": campaignID, "code": terms.Code}
 		return nil
 	})
 	if errors.Is(err, errCouponOverlap) {

@@ -21,7 +21,8 @@ const directoryPage = 500
 // more it makes a tombstone, since an earlier one may have been lost: for archived
 // links, for companies without a row and their links, which short_code still
 // lists, and for API keys a day after their end.
-func (r *Relay) Directory(ctx context.Context, shortBase string, keyCheck func(string) string, f func(page []commerce.OutboxRecord) error) error {
+func (r *Relay) Directory(ctx context.Context, shortBase string, keyCheck func(string) string,
+	f func(page []commerce.OutboxRecord) error) error {
 	pages := &directoryPages{f: f}
 	for _, part := range []struct {
 		name string

@@ -134,7 +134,9 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	var before int64
 	published := func() (keys []wire.APIKey, hashes []string) { // since the last call
 		t.Helper()
-		rows, err := conn.Query(ctx, `select outbox_id, key, value from outbox where topic = $1 and starts_with(key, 'key/') and outbox_id > $2 order by 1`, wire.TopicDirectory, before)
+		rows, err := conn.Query(ctx,
+			`select outbox_id, key, value from outbox where topic = $1 and starts_with(key, 'key/') and outbox_id > $2 order by 1`,
+			wire.TopicDirectory, before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +153,9 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 		return keys, hashes
 	}
 	ends := time.Now().Add(48 * time.Hour).Truncate(time.Microsecond).UTC()
-	made, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: []commerce.Scope{commerce.ImportEvents}, ExpiresAt: ends, Actor: "cli", Random: rand.Reader})
+	made, text, err := db.CreateAPIKey(ctx,
+		commerce.NewAPIKey{CompanyID: company, Scopes: []commerce.Scope{commerce.ImportEvents}, ExpiresAt: ends, Actor: "cli",
+			Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,12 +169,14 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	}
 	rev := keys[0].Rev
 	now := time.Now().Truncate(time.Microsecond).UTC()
-	next, nextText, err := db.RotateAPIKey(ctx, commerce.KeyRotation{CompanyID: company, KeyID: made.KeyID, At: now, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+	next, nextText, err := db.RotateAPIKey(ctx,
+		commerce.KeyRotation{CompanyID: company, KeyID: made.KeyID, At: now, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
 	keys, hashes = published()
-	if len(keys) != 2 || hashes[0] != wire.APIKeyHash(text) || hashes[1] != wire.APIKeyHash(nextText) || keys[0].Rev <= rev || keys[1].KeyID != next.KeyID ||
+	if len(keys) != 2 || hashes[0] != wire.APIKeyHash(text) || hashes[1] != wire.APIKeyHash(nextText) || keys[0].Rev <= rev ||
+		keys[1].KeyID != next.KeyID ||
 		keys[0].RevokedAt == nil || !keys[0].RevokedAt.Equal(now.Add(time.Hour)) || keys[1].RevokedAt != nil {
 		t.Fatalf("rotated: %+v %v", keys, hashes)
 	}

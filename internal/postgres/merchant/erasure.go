@@ -34,7 +34,8 @@ const saltBytes = 32
 // was given. Where the same is asked for already and not done, that erasure is returned. The
 // processor does it. Neither the record on Kafka nor the audit log says who it is. Where as
 // many erasures wait as may, it is commerce.ErrTooManyErasures.
-func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (e commerce.Erasure, err error) {
+func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key,
+	random io.Reader) (e commerce.Erasure, err error) {
 	keys = slices.Clone(keys)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock on the company's row: two who ask at once come one after the other.
@@ -65,14 +66,17 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase)
 			values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt, @waits)`, pgx.NamedArgs{
 			"waits":      int16(facts.EraseWaits),
-			"company_id": author.CompanyID, "erasure_id": e.ErasureID, "rev": rev, "now": now, "actor": author.Actor, "kinds": strings.Join(kinds, ","), "salt": salt,
+			"company_id": author.CompanyID, "erasure_id": e.ErasureID, "rev": rev, "now": now, "actor": author.Actor,
+			"kinds": strings.Join(kinds, ","), "salt": salt,
 		}); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, insertErasureKeys, erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID})); err != nil {
+		if _, err := tx.Exec(ctx, insertErasureKeys,
+			erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID})); err != nil {
 			return err
 		}
-		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "customer.erase", Subject: e.ErasureID, Detail: map[string]any{"by": kinds}}
+		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "customer.erase", Subject: e.ErasureID,
+			Detail: map[string]any{"by": kinds}}
 		if err := putCommerce(ctx, tx, change, wire.KindErasure, e.ErasureID, wire.Erasure{ErasureID: e.ErasureID}); err != nil {
 			return err
 		}
@@ -88,7 +92,8 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 // company's row is locked.
 func roomForErasure(ctx context.Context, tx pgx.Tx, companyID string) error {
 	var waiting int
-	if err := tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`, companyID).Scan(&waiting); err != nil {
+	if err := tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`,
+		companyID).Scan(&waiting); err != nil {
 		return err
 	}
 	if waiting >= commerce.MaxErasing {
@@ -112,7 +117,8 @@ func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []st
 		where e.company_id = @company_id and e.done_at is null and e.phase in (0, 7) and e.kinds = @kinds
 			and not exists (
 				select 1 from unnest(@codes::smallint[], @keys::bytea[]) as k (kind, key)
-				where not exists (select 1 from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind and x.key = k.key))
+				where not exists (select 1 from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind
+				and x.key = k.key))
 		order by e.rev limit 1`, pgx.NamedArgs{"company_id": companyID, "kinds": strings.Join(kinds, ","), "codes": codes, "keys": packed})
 }
 
@@ -127,7 +133,8 @@ func (s *Store) Erasure(ctx context.Context, companyID, erasureID string) (comme
 			e.State = commerce.Erased
 		}
 		return e, nil
-	}, `select erasure_id::text, done_at is not null, orders, events from erasure where company_id = @company_id and erasure_id = @erasure_id::uuid`,
+	}, `select erasure_id::text, done_at is not null, orders, events from erasure where company_id = @company_id and erasure_id = `+
+		`@erasure_id::uuid`,
 		pgx.NamedArgs{"company_id": companyID, "erasure_id": erasureID})
 	if err != nil {
 		return e, fmt.Errorf("postgres: erasure %s: %w", erasureID, postgres.Translate(err))

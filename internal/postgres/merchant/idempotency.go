@@ -200,7 +200,8 @@ func (a *attempt) Abandon(ctx context.Context) error {
 // registered again.
 func (c *ruleChange) forgetRepeats(ctx context.Context) error {
 	_, err := c.tx.Exec(ctx, `
-		delete from idempotency where company_id = $1 and idempotency_key like $2 || '%' and answer is not null`, c.change.CompanyID, commerce.RepeatKeyPrefix)
+		delete from idempotency where company_id = $1 and idempotency_key like $2 || '%' and answer is not null`, c.change.CompanyID,
+		commerce.RepeatKeyPrefix)
 	return err
 }
 

@@ -22,7 +22,8 @@ import (
 // give a *commerce.CouponConflictError, a campaign id of another influencer or
 // with another name commerce.ErrCampaignTaken or ErrCampaignName, and too many
 // costs commerce.ErrTooManyCosts.
-func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error) {
+func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration,
+	random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		reg := registering{Registration: r, ruleChange: c, random: random}
@@ -91,7 +92,8 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 	if _, err := c.tx.Exec(ctx, `
 		update influencer set category = @category, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id`,
-		pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID, "category": postgres.NullIfEmpty(category)}); err != nil {
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID,
+			"category": postgres.NullIfEmpty(category)}); err != nil {
 		return err
 	}
 	return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
@@ -176,7 +178,8 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return reg.outbox.rule(reg.change, reg.influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
+	return reg.outbox.rule(reg.change, reg.influencerID,
+		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
 }
 
 // UpdateInfluencer sets the category of the influencer of that name; an empty
@@ -201,12 +204,14 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 
 // Influencers returns a company's influencers after a cursor, oldest first, each
 // with all that is live of it; at most limit.
-func (s *Store) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+func (s *Store) Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor,
+	limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, false)
 }
 
 // InfluencersWithCosts is Influencers without those that have no live cost.
-func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error) {
+func (s *Store) InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor,
+	limit int) ([]commerce.Influencer, error) {
 	return s.influencers(ctx, companyID, after, limit, true)
 }
 
@@ -220,7 +225,8 @@ func influencerColumns(i *commerce.Influencer) postgres.Columns {
 	}
 }
 
-func (s *Store) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int, withCosts bool) ([]commerce.Influencer, error) {
+func (s *Store) influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int,
+	withCosts bool) ([]commerce.Influencer, error) {
 	var list []commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) error {
 		afterID := after.InfluencerID

@@ -58,7 +58,8 @@ func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChang
 		if err := keepAnOwner(ctx, tx, c.StoreID, c.PersonID, c.Role); err != nil {
 			return err
 		}
-		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID, Detail: map[string]any{"role": c.Role}}
+		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID,
+			Detail: map[string]any{"role": c.Role}}
 		var tag pgconn.CommandTag
 		var err error
 		if c.Role == "" {
@@ -114,7 +115,8 @@ func (s *Store) OpenSessions(ctx context.Context, personID string, at time.Time,
 // EndSessions ends one of a person's sessions, or all but one: the one with the
 // given family.
 func (s *Store) EndSessions(ctx context.Context, personID, family string, allOthers bool) error {
-	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where person_id = $1 and (family = $2) <> $3`, personID, family, allOthers); err != nil {
+	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where person_id = $1 and (family = $2) <> $3`, personID, family,
+		allOthers); err != nil {
 		return fmt.Errorf("postgres: end sessions: %w", postgres.Translate(err))
 	}
 	return nil
@@ -177,7 +179,8 @@ var selectInvitations = `select ` + postgres.List(invitationColumns) + ` from in
 // newest first.
 func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) ([]commerce.Invitation, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
-		selectInvitations+` where i.store_id = $1 and i.expires_at > $2 order by i.created_at desc, i.invitation_id limit $3`, storeID, at, commerce.MaxInvitations)
+		selectInvitations+` where i.store_id = $1 and i.expires_at > $2 order by i.created_at desc, i.invitation_id limit $3`, storeID, at,
+		commerce.MaxInvitations)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: invitations: %w", postgres.Translate(err))
 	}
@@ -195,7 +198,8 @@ func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]
 		}
 		if n.MadeBy != "" {
 			// The lock makes a change of the membership wait: it ends this link too.
-			if err := tx.QueryRow(ctx, `select 1 from membership where store_id = $1 and person_id = $2 and role = 'owner' for share`, n.StoreID, n.MadeBy).Scan(&open); err != nil {
+			if err := tx.QueryRow(ctx, `select 1 from membership where store_id = $1 and person_id = $2 and role = 'owner' for share`, n.StoreID,
+				n.MadeBy).Scan(&open); err != nil {
 				return err
 			}
 		}
@@ -309,7 +313,8 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 			return err
 		}
 		var live string
-		if err := tx.QueryRow(ctx, `select company_id from company where store_id = $1 and environment = 'live'`, i.StoreID).Scan(&live); err != nil {
+		if err := tx.QueryRow(ctx, `select company_id from company where store_id = $1 and environment = 'live'`,
+			i.StoreID).Scan(&live); err != nil {
 			return err
 		}
 		change := Change{CompanyID: live, Action: "person.join", Detail: map[string]any{"role": i.Role}}
@@ -354,7 +359,8 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 
 // PersonByID returns a person; commerce.ErrNotFound where there is none.
 func (s *Store) PersonByID(ctx context.Context, id string) (commerce.Person, error) {
-	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns), `select `+postgres.List(personColumns)+` from person where person_id = $1`, id)
+	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
+		`select `+postgres.List(personColumns)+` from person where person_id = $1`, id)
 	if err != nil {
 		return commerce.Person{}, fmt.Errorf("postgres: person: %w", postgres.Translate(err))
 	}
@@ -444,7 +450,8 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []comme
 		select array[coupon_id::text, i.name] from coupon c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 		where c.company_id = @company_id and c.coupon_id = any(@ids::uuid[])
 		union all
-		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id and i.influencer_id = t.influencer_id
+		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id
+		and i.influencer_id = t.influencer_id
 		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
 		union all
 		select array[person_id::text, email] from person where person_id = any(@people::uuid[])

@@ -50,12 +50,14 @@ func (c *crew) member(store commerce.Store, role, email string) string {
 }
 
 func (c *crew) change(store commerce.Store, personID, role string) error {
-	return c.db.ChangeMembership(context.Background(), commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: personID, Role: role, Actor: "test"})
+	return c.db.ChangeMembership(context.Background(),
+		commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: personID, Role: role, Actor: "test"})
 }
 
 func (c *crew) invite(store commerce.Store, by, personID, email, role, token string) error {
-	return c.db.Invite(context.Background(), commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: email, Role: role,
-		PersonID: personID, MadeBy: by, At: c.now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte(token)))
+	return c.db.Invite(context.Background(),
+		commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: email, Role: role,
+			PersonID: personID, MadeBy: by, At: c.now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte(token)))
 }
 
 func (c *crew) use(token, personID string, after time.Duration) (string, error) {
@@ -320,7 +322,8 @@ func TestOpenLinksAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "one more"); !errors.Is(err, commerce.ErrTooManyInvitations) {
+	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "one more"); !errors.Is(err,
+		commerce.ErrTooManyInvitations) {
 		t.Errorf("one more: %v", err)
 	}
 	c.now = c.now.Add(2 * time.Hour) // the others are expired
@@ -352,8 +355,9 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		return login.Family
 	}
 	phone, laptop, old := start("phone", "Chrome, Android", 0), start("laptop", "Firefox, Linux", time.Minute), start("old", "", -time.Minute)
-	if _, err := c.db.RotateSession(t.Context(), commerce.SessionRotation{Token: sha256.Sum256([]byte("phone")), Next: sha256.Sum256([]byte("phone2")),
-		At: c.now.Add(10 * time.Minute), ExpiresAt: c.now.Add(2 * time.Hour)}); err != nil {
+	if _, err := c.db.RotateSession(t.Context(),
+		commerce.SessionRotation{Token: sha256.Sum256([]byte("phone")), Next: sha256.Sum256([]byte("phone2")),
+			At: c.now.Add(10 * time.Minute), ExpiresAt: c.now.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	f := func(after time.Duration, want ...string) {
@@ -370,7 +374,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	f(0, phone, laptop, old)
 	f(90*time.Minute, phone)
 	list, err := c.db.OpenSessions(t.Context(), c.ana, c.now, 10)
-	if err != nil || list[0].Browser != "Chrome, Android" || !list[0].Started.Equal(c.now) || !list[0].LastSeen.Equal(c.now.Add(10*time.Minute)) {
+	if err != nil || list[0].Browser != "Chrome, Android" || !list[0].Started.Equal(c.now) ||
+		!list[0].LastSeen.Equal(c.now.Add(10*time.Minute)) {
 		t.Errorf("the phone's session is %+v, %v", list[0], err)
 	}
 	watch := func(family, company string) commerce.Watch {

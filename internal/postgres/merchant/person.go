@@ -218,7 +218,8 @@ func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerc
 	_, err := tx.Exec(ctx, `
 		insert into person_session (token_sha256, family, person_id, browser, created_at, expires_at)
 		values (@token_sha256, @family, @person_id, @browser, @created_at, @expires_at)`,
-		pgx.NamedArgs{"token_sha256": token[:], "family": session.Family, "person_id": session.PersonID, "browser": browser, "created_at": at, "expires_at": expires})
+		pgx.NamedArgs{"token_sha256": token[:], "family": session.Family, "person_id": session.PersonID, "browser": browser, "created_at": at,
+			"expires_at": expires})
 	return err
 }
 

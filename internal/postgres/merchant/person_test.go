@@ -152,7 +152,8 @@ func TestFailedLogInsAreCountedUntilTheNextLogIn(t *testing.T) {
 	}
 	f(1, 3, start.Add(2*time.Minute))
 	f(2, 0, time.Time{})
-	if _, err := db.StartSession(ctx, "00000000-0000-0000-0000-000000000000", "", [32]byte{3}, start, start); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := db.StartSession(ctx, "00000000-0000-0000-0000-000000000000", "", [32]byte{3}, start, start); !errors.Is(err,
+		commerce.ErrNotFound) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 }

@@ -34,17 +34,20 @@ func (s *Store) MarkRestored(ctx context.Context, lost map[string]commerce.LostC
 }
 
 func markRestored(ctx context.Context, tx pgx.Tx, companyID string, lost commerce.LostChanges) (done bool, err error) {
-	found, err := postgres.Collect(ctx, tx, pgx.RowTo[int64], `select rules_rev from company where company_id = $1 for no key update`, companyID)
+	found, err := postgres.Collect(ctx, tx, pgx.RowTo[int64],
+		`select rules_rev from company where company_id = $1 for no key update`, companyID)
 	if err != nil || len(found) == 0 || found[0] >= lost.Rev {
 		return false, err
 	}
-	change := Change{CompanyID: companyID, Actor: "cli", Action: "company.restored", Subject: companyID, Detail: map[string]any{"revision": found[0], "lost_revision": lost.Rev}}
+	change := Change{CompanyID: companyID, Actor: "cli", Action: "company.restored", Subject: companyID,
+		Detail: map[string]any{"revision": found[0], "lost_revision": lost.Rev}}
 	if err := tx.QueryRow(ctx, `
 		update company set rules_rev = $2::bigint + 1, restored_at = clock_timestamp() where company_id = $1 returning rules_rev, restored_at`,
 		companyID, lost.Rev).Scan(&change.Rev, &change.At); err != nil {
 		return false, err
 	}
-	if _, err := tx.Exec(ctx, `update link set rev = $2 where company_id = $1 and code = any($3)`, companyID, change.Rev, lost.Codes); err != nil {
+	if _, err := tx.Exec(ctx, `update link set rev = $2 where company_id = $1 and code = any($3)`, companyID, change.Rev,
+		lost.Codes); err != nil {
 		return false, err
 	}
 	return true, audit(ctx, tx, change)
@@ -58,7 +61,8 @@ func (s *Store) ConfirmRestored(ctx context.Context, author commerce.Author) (wa
 		if was = err == nil && tag.RowsAffected() > 0; !was {
 			return err
 		}
-		return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "company.confirm_restored", Subject: author.CompanyID})
+		return audit(ctx, tx,
+			Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "company.confirm_restored", Subject: author.CompanyID})
 	})
 	if err != nil {
 		return false, fmt.Errorf("postgres: confirm %s: %w", author.CompanyID, err)
@@ -68,7 +72,8 @@ func (s *Store) ConfirmRestored(ctx context.Context, author commerce.Author) (wa
 
 // Restored returns the companies in which paying is blocked.
 func (s *Store) Restored(ctx context.Context) (ids []string, err error) {
-	ids, err = postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select company_id from company where restored_at is not null order by company_id`)
+	ids, err = postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
+		`select company_id from company where restored_at is not null order by company_id`)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: restored companies: %w", postgres.Translate(err))
 	}

@@ -32,7 +32,8 @@ var newStatements = postgres.Rows[commerce.Statement]{
 // the minimum payout now. Where one up to that day is closing already, that is the one.
 // The processor closes them. Errors: commerce.ErrNotFound for an unknown influencer,
 // commerce.ErrFutureDay, commerce.ErrTooManyStatements.
-func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) (list []commerce.Statement, err error) {
+func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing,
+	random io.Reader) (list []commerce.Statement, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// The lock on the company's row: two who ask at once come one after the other.
 		if err := lockCompany(ctx, tx, author.CompanyID); err != nil {
@@ -96,7 +97,8 @@ func closingDay(ctx context.Context, tx pgx.Tx, author commerce.Author, asked co
 
 // toClose returns the statements to make, without an id, and those that are closing
 // already.
-func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Closing, minimum minimumPayout) ([]commerce.Statement, error) {
+func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Closing,
+	minimum minimumPayout) ([]commerce.Statement, error) {
 	list, err := postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (s commerce.Statement, err error) {
 		s.EndDate, s.State = asked.EndDate, commerce.StatementClosing
 		return s, row.Scan(&s.InfluencerID, &s.Currency, &s.StatementID)
@@ -104,11 +106,13 @@ func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Cl
 		select due.influencer_id::text, due.currency, coalesce(min(c.statement_id::text), '')
 		from (
 			select influencer_id, currency from ledger_entry
-			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date and (@influencer_id::uuid is null or influencer_id = @influencer_id)
+			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date
+			and (@influencer_id::uuid is null or influencer_id = @influencer_id)
 			group by influencer_id, currency
 			union
 			select influencer_id, currency from (
-				select influencer_id, currency, carried, total_minor, row_number() over (partition by influencer_id, currency order by rev desc) as place
+				select influencer_id, currency, carried, total_minor,
+				row_number() over (partition by influencer_id, currency order by rev desc) as place
 				from statement where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)) last
 			where place = 1 and carried and total_minor > 0 and total_minor >= case when currency = @currency then @minimum::bigint else 0 end) due
 		left join statement c on c.company_id = @company_id and c.influencer_id = due.influencer_id and c.currency = due.currency
@@ -140,8 +144,9 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 			return err
 		}
 		list[i].StatementID = id.String()
-		record, err := commerceRecord(change, wire.KindStatement, id.String(), wire.Statement{StatementID: id.String(), InfluencerID: list[i].InfluencerID,
-			Currency: list[i].Currency, EndDate: endDate, MinimumMinor: list[i].MinimumMinor})
+		record, err := commerceRecord(change, wire.KindStatement, id.String(),
+			wire.Statement{StatementID: id.String(), InfluencerID: list[i].InfluencerID,
+				Currency: list[i].Currency, EndDate: endDate, MinimumMinor: list[i].MinimumMinor})
 		if err != nil {
 			return err
 		}
@@ -155,9 +160,12 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 	}
 	if err := insertAll(ctx, tx, len(made), `
 		insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
-		select @company_id, statement_id, @rev::bigint, influencer_id, currency, @end_date::date, minimum_minor, @now::timestamptz, @actor from `+newStatements.Unnest("s")+`
+		select @company_id, statement_id, @rev::bigint, influencer_id, currency, @end_date::date, minimum_minor, @now::timestamptz, @actor
+			from `+newStatements.Unnest("s")+`
 		on conflict (company_id, statement_id) do nothing returning statement_id`,
-		newStatements.Args(made, pgx.NamedArgs{"company_id": change.CompanyID, "rev": change.Rev, "end_date": endDate, "now": change.At, "actor": change.Actor})); err != nil {
+		newStatements.Args(made,
+			pgx.NamedArgs{"company_id": change.CompanyID, "rev": change.Rev, "end_date": endDate, "now": change.At, "actor": change.Actor})); err !=
+		nil {
 		return err
 	}
 	if err := records.insert(ctx, tx); err != nil {
@@ -192,7 +200,8 @@ func (s *Store) PayStatement(ctx context.Context, author commerce.Author, p comm
 				"now": now, "actor": author.Actor}); err != nil {
 			return err
 		}
-		if err := putCommerce(ctx, tx, change, wire.KindPayment, p.StatementID, wire.Payment{StatementID: p.StatementID, PaidAt: p.PaidAt.UTC(), Reference: p.Reference}); err != nil {
+		if err := putCommerce(ctx, tx, change, wire.KindPayment, p.StatementID,
+			wire.Payment{StatementID: p.StatementID, PaidAt: p.PaidAt.UTC(), Reference: p.Reference}); err != nil {
 			return err
 		}
 		return audit(ctx, tx, change)
@@ -210,9 +219,11 @@ func payable(ctx context.Context, tx pgx.Tx, companyID string, p commerce.Statem
 	var reference string
 	if err := tx.QueryRow(ctx, `
 		select s.closed_at is not null, coalesce(s.carried, false), p.paid_at, coalesce(p.reference, ''), c.restored_at is not null
-		from statement s join company c on c.company_id = s.company_id left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+		from statement s join company c on c.company_id = s.company_id left join statement_payment p on p.company_id = s.company_id
+		and p.statement_id = s.statement_id
 		where s.company_id = @company_id and s.statement_id = @statement_id`,
-		pgx.NamedArgs{"company_id": companyID, "statement_id": p.StatementID}).Scan(&closed, &carried, postgres.ZeroIfNull(&paidAt), &reference, &restored); err != nil {
+		pgx.NamedArgs{"company_id": companyID, "statement_id": p.StatementID}).Scan(&closed, &carried, postgres.ZeroIfNull(&paidAt), &reference,
+		&restored); err != nil {
 		return false, err
 	}
 	switch {
@@ -238,11 +249,13 @@ func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statemen
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"company_id": author.CompanyID, "statement_id": statementID}
 		var known int
-		if err := tx.QueryRow(ctx, `select 1 from statement where company_id = @company_id and statement_id = @statement_id`, args).Scan(&known); err != nil {
+		if err := tx.QueryRow(ctx, `select 1 from statement where company_id = @company_id and statement_id = @statement_id`,
+			args).Scan(&known); err != nil {
 			return err
 		}
 		if !revoke {
-			err := tx.QueryRow(ctx, `select revoked from statement_link where company_id = @company_id and statement_id = @statement_id`, args).Scan(&number)
+			err := tx.QueryRow(ctx,
+				`select revoked from statement_link where company_id = @company_id and statement_id = @statement_id`, args).Scan(&number)
 			if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 				return err
 			}

@@ -64,7 +64,8 @@ func (t Tx) Count(ctx context.Context, companyID string) (*nonconverting.Count, 
 
 // waits is the SQL of whether orders of the company wait to be computed, queued or still to be
 // queued.
-const waits = `(exists (select 1 from recompute where company_id = @company_id and failure is null) or exists (select 1 from recompute_span where company_id = @company_id))`
+const waits = `(exists (select 1 from recompute where company_id = @company_id and failure is null) or exists (select 1 from ` +
+	`recompute_span where company_id = @company_id))`
 
 // dueNulls finds the first day that is to be counted, of those on which visitors came and
 // whose events are all stored. Nothing is counted while orders wait to be computed: which
@@ -94,7 +95,8 @@ const (
 func (t Tx) Due(ctx context.Context, companyID string, rounds facts.NullRounds) (*nonconverting.Count, error) {
 	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
-		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again, "wait": facts.NullsAgain,
+		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again,
+		"wait": facts.NullsAgain,
 	}).Scan(postgres.Day(&c.Day), &c.Round)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
@@ -120,7 +122,8 @@ func (t Tx) Begin(ctx context.Context, companyID string, due *nonconverting.Coun
 // their packed ids, and the packed id of the last one.
 func (t Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
 	rows, err := t.tx.Query(ctx, `
-		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor limit @most`,
+		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
+		limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "after": after, "most": limit})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read visitors of a day: %w", err)
@@ -178,7 +181,8 @@ func (t Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJ
 	for i := range journeys {
 		numbered[i] = numberedJourney{companyID, int32(i), &journeys[i]}
 	}
-	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int32], boughtJourneys, journeyOfVisitorRows.Args(numbered, pgx.NamedArgs{"company_id": companyID}))
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int32], boughtJourneys,
+		journeyOfVisitorRows.Args(numbered, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read which journeys led to orders: %w", err)
 	}
@@ -202,10 +206,12 @@ func (t Tx) End(ctx context.Context, companyID string, c *nonconverting.Count) e
 		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps,
 			recounts = case when round < 2 then 0 when counted_at < @quiet_since then 1 else least(recounts + 1, @most_waits::smallint) end
 		where company_id = @company_id and day = @day::date`, pgx.NamedArgs{
-		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps,
+		"company_id": companyID, "day": c.Day, "round": c.Round, "marks": c.Marks, "began_at": c.BeganAt, "journeys": c.Journeys,
+		"left_out": c.LeftOut, "steps": c.Steps,
 		"quiet_since": c.BeganAt.Add(-nonconverting.Quiet), "most_waits": nonconverting.MostWaits,
 	}); err != nil {
 		return err
 	}
-	return postgres.Exec(ctx, t.tx, "end the count of null journeys", `delete from null_count where company_id = @company_id`, pgx.NamedArgs{"company_id": companyID})
+	return postgres.Exec(ctx, t.tx, "end the count of null journeys", `delete from null_count where company_id = @company_id`,
+		pgx.NamedArgs{"company_id": companyID})
 }

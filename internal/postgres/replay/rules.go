@@ -20,16 +20,20 @@ type ruleTable struct {
 // ruleTables are all that internal/postgres/cases reads of a company's rules. The
 // company's own row comes first: it says which store it belongs to.
 var ruleTables = []ruleTable{
-	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule, window_days,
+	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule,
+		window_days,
 		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, hold_days,
 		minimum_payout, retention_days, archived_at, restored_at`},
-	{name: "past_setting", columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days, passing_hosts`},
+	{name: "past_setting",
+		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
+			`hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
 	{name: "campaign", columns: `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},
 	{name: "link", columns: `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
 	{name: "coupon", columns: `coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at, deleted_at`},
-	{name: "cost", columns: `cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor, frequency, is_coupon_cost, start_date, end_date, rev,
+	{name: "cost", columns: `cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor, frequency, is_coupon_cost,
+		start_date, end_date, rev,
 		created_at, deleted_at`},
 }
 
@@ -60,7 +64,8 @@ func (s *Snapshot) CopyRules(ctx context.Context, companyID string, to *Schema) 
 func (s *Snapshot) copyStore(ctx context.Context, companyID string, to pgx.Tx) error {
 	var id, name string
 	if err := s.tx.QueryRow(ctx, `
-		select s.store_id::text, s.name from store s join company c using (store_id) where c.company_id = $1`, companyID).Scan(&id, &name); err != nil {
+		select s.store_id::text, s.name from store s join company c using (store_id) where c.company_id = $1`,
+		companyID).Scan(&id, &name); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	if _, err := to.Exec(ctx, `insert into store (store_id, name) values ($1, $2) on conflict (store_id) do nothing`, id, name); err != nil {
@@ -83,7 +88,8 @@ func (s *Snapshot) copyTable(ctx context.Context, companyID string, t ruleTable,
 		if len(page) == 0 {
 			return nil
 		}
-		written, err := postgres.Collect(ctx, to, pgx.RowTo[int], write, pgx.NamedArgs{"company_id": companyID, "rows": "[" + strings.Join(page, ",") + "]"})
+		written, err := postgres.Collect(ctx, to, pgx.RowTo[int], write,
+			pgx.NamedArgs{"company_id": companyID, "rows": "[" + strings.Join(page, ",") + "]"})
 		if err == nil && len(written) != len(page) {
 			err = fmt.Errorf("%d of %d rows were written", len(written), len(page))
 		}

@@ -38,7 +38,8 @@ func InSnapshot(ctx context.Context, live *postgres.DB, f func(s *Snapshot) erro
 		if _, err := tx.Exec(ctx, `set local idle_in_transaction_session_timeout = 0`); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
-		if s.Companies, err = postgres.Collect(ctx, tx, pgx.RowTo[string], `select company_id from company order by company_id collate "C"`); err != nil {
+		if s.Companies, err = postgres.Collect(ctx, tx, pgx.RowTo[string],
+			`select company_id from company order by company_id collate "C"`); err != nil {
 			return fmt.Errorf("companies: %w", err)
 		}
 		if err := s.settled(ctx); err != nil {
@@ -60,12 +61,14 @@ func (s *Snapshot) settled(ctx context.Context) error {
 	for _, company := range s.Companies {
 		var queued, aside int64
 		if err := s.tx.QueryRow(ctx, `
-			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1), count(*) filter (where failure is not null)
+			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1),
+			count(*) filter (where failure is not null)
 			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
 		}
 		var erasing int64
-		if err := s.tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`, company).Scan(&erasing); err != nil {
+		if err := s.tx.QueryRow(ctx, `select count(*) from erasure where company_id = $1 and done_at is null`,
+			company).Scan(&erasing); err != nil {
 			return fmt.Errorf("erasures: %w", err)
 		}
 		if erasing > 0 {
@@ -97,7 +100,9 @@ func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.
 			func(page []facts.Event, err error) bool {
 				return yield(facts.Stored{CompanyID: companyID, Events: page}, err)
 			})
-		goOn = goOn && pages(decisionsPerPage, func(after *facts.Decision) ([]facts.Decision, error) { return s.decisions(ctx, companyID, after) },
+		goOn = goOn && pages(decisionsPerPage, func(after *facts.Decision) ([]facts.Decision, error) {
+			return s.decisions(ctx, companyID, after)
+		},
 			func(page []facts.Decision, err error) bool {
 				return yield(facts.Stored{CompanyID: companyID, Decisions: page}, err)
 			})
@@ -186,13 +191,15 @@ func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.
 	}, `
 		select order_id, version_at, accepted_at, content_hash, body from (
 			(select order_id, version_at, accepted_at, content_hash, body from order_version
-				where company_id = @company_id and (order_id, version_at, accepted_at, content_hash) > (@order_id, @version_at, @accepted_at, @content_hash)
+				where company_id = @company_id
+				and (order_id, version_at, accepted_at, content_hash) > (@order_id, @version_at, @accepted_at, @content_hash)
 				order by order_id, version_at, accepted_at, content_hash limit @most)
 			union all
 			(select order_id, version_at, accepted_at, content_hash, body from orders
 				where company_id = @company_id and order_id > @order_id and accepted_at is not null order by order_id limit @most)) v
 		order by order_id, version_at, accepted_at, content_hash limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "version_at": after.VersionAt, "accepted_at": after.AcceptedAt, "content_hash": hash, "most": versionsPerPage})
+		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "version_at": after.VersionAt, "accepted_at": after.AcceptedAt,
+			"content_hash": hash, "most": versionsPerPage})
 	if err != nil {
 		return nil, fmt.Errorf("stored versions of orders of %s: %w", companyID, err)
 	}

@@ -78,20 +78,23 @@ func differentProducts(ctx context.Context, q postgres.Querier, companyID string
 	}
 	var key rollup.ProductKey
 	var sums [3]decimal.Decimal
-	if rows, err = q.Query(ctx, `select day, currency, item, orders, quantity, sales from product_day where company_id = $1`, companyID); err != nil {
+	if rows, err = q.Query(ctx, `select day, currency, item, orders, quantity, sales from product_day where company_id = $1`,
+		companyID); err != nil {
 		return 0, err
 	}
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &key.Currency, &key.Item, &sums[rollup.ProductOrders], &sums[rollup.ProductQuantity], &sums[rollup.ProductSales]}, func() error {
-		again := left[key]
-		delete(left, key)
-		for i, sum := range sums {
-			if again == nil && !sum.IsZero() || again != nil && !sum.Equal(again[i]) {
-				different++
-				break
+	_, err = pgx.ForEachRow(rows,
+		[]any{postgres.Day(&key.Day), &key.Currency, &key.Item, &sums[rollup.ProductOrders], &sums[rollup.ProductQuantity],
+			&sums[rollup.ProductSales]}, func() error {
+			again := left[key]
+			delete(left, key)
+			for i, sum := range sums {
+				if again == nil && !sum.IsZero() || again != nil && !sum.Equal(again[i]) {
+					different++
+					break
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return different + int64(len(left)), err
 }
 
@@ -100,8 +103,10 @@ var differentSums = strings.Join([]string{
 	different("sale_day", []string{"day", "currency", "influencer_id", "campaign_id", "coupon_id"}, rollup.SaleColumns, salesOfAll),
 	different("credit_day", []string{"day", "currency", "channel", "influencer_id", "campaign_id"}, rollup.CreditColumns, creditsOfAll()),
 	different("path_day", []string{"day", "currency", "path_id"}, rollup.PathColumns, pathsOfAll),
-	different("product_month", []string{"month", "currency", "item"}, rollup.ProductColumns, monthsOfAll("item, ", "sum(orders), sum(quantity), sum(sales)", productsOfAll, "day, currency, item, orders, quantity, sales")),
-	different("path_month", []string{"month", "currency", "path_id"}, rollup.PathColumns, monthsOfAll("path_id, ", "sum(orders), sum(sales_minor)", pathsOfAll, "day, currency, path_id, orders, sales_minor")),
+	different("product_month", []string{"month", "currency", "item"}, rollup.ProductColumns,
+		monthsOfAll("item, ", "sum(orders), sum(quantity), sum(sales)", productsOfAll, "day, currency, item, orders, quantity, sales")),
+	different("path_month", []string{"month", "currency", "path_id"}, rollup.PathColumns,
+		monthsOfAll("path_id, ", "sum(orders), sum(sales_minor)", pathsOfAll, "day, currency, path_id, orders, sales_minor")),
 	different("journey_month", []string{"month", "currency", "size", "before", "channel"}, rollup.PathColumns, journeysOfAll),
 	different("traffic_day", []string{"day", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfAll),
 	different("traffic_month", []string{"month", "of"}, []string{"visited", "viewed", "added", "checkout", "bought"}, visitorsOfMonths),
@@ -130,9 +135,11 @@ func different(table string, key, columns []string, query string) string {
 const (
 	salesOfAll = `
 		select p.day, m.currency, case when p.state = 'review' then '' else coalesce(p.influencer_id::text, '') end,
-			case when p.state = 'review' then '' else coalesce(p.campaign_id, '') end, case when p.state = 'review' then '' else coalesce(p.coupon_id::text, '') end,
+			case when p.state = 'review' then '' else coalesce(p.campaign_id, '') end, case when p.state = 'review' then ''
+				else coalesce(p.coupon_id::text, '') end,
 			coalesce(sum(m.own) filter (where p.status = 0), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 0), 0),
-			coalesce(sum(m.own) filter (where p.status = 0 and p.is_first_order), 0), coalesce(sum(m.own) filter (where p.status = 0 and not p.is_first_order), 0),
+			coalesce(sum(m.own) filter (where p.status = 0 and p.is_first_order), 0),
+				coalesce(sum(m.own) filter (where p.status = 0 and not p.is_first_order), 0),
 			coalesce(sum(m.commission) filter (where p.state = 'earned'), 0),
 			coalesce(sum(m.own) filter (where p.status = 1), 0), coalesce(sum(p.total_minor * m.own) filter (where p.status = 1), 0),
 			coalesce(sum(m.commission) filter (where p.state = 'expected'), 0),
@@ -198,7 +205,8 @@ func creditsOfAll() string {
 	for _, model := range facts.Models {
 		column := model + "_minor"
 		counts = append(counts, "count("+column+") over o as of_"+model)
-		sums = append(sums, "coalesce(sum(case when p.total_minor = 0 then round(1.0 / c.of_"+model+", 12) else round(c."+column+"::numeric / p.total_minor, 12) end) filter (where c."+column+" is not null), 0)",
+		sums = append(sums, "coalesce(sum(case when p.total_minor = 0 then "+
+			"round(1.0 / c.of_"+model+", 12) else round(c."+column+"::numeric / p.total_minor, 12) end) filter (where c."+column+" is not null), 0)",
 			"coalesce(sum(c."+column+"), 0)")
 	}
 	return `

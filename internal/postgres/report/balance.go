@@ -31,7 +31,8 @@ func balanceColumns(b *commerce.Balance) postgres.Columns {
 var balances = `
 	select ` + postgres.List(balanceColumns) + `
 	from (
-		select influencer_id, currency, sum(expected) as expected, sum(review) as review, sum(held) as held, sum(payable) as payable, sum(paid) as paid
+		select influencer_id, currency, sum(expected) as expected, sum(review) as review, sum(held) as held, sum(payable) as payable,
+		sum(paid) as paid
 		from (
 			select influencer_id, currency, 0 as expected, 0 as review,
 				coalesce(sum(amount_minor) filter (where payable_on > @day::date), 0) as held,
@@ -42,9 +43,11 @@ var balances = `
 			from statement s join ledger_entry l on l.company_id = s.company_id and l.statement_id = s.statement_id
 			where s.company_id = @company_id and s.closed_at is null
 			union all
-			select s.influencer_id, s.currency, 0, 0, 0, case when p.statement_id is null then s.total_minor else 0 end, case when p.statement_id is null then 0 else s.total_minor end
+			select s.influencer_id, s.currency, 0, 0, 0, case when p.statement_id is null then s.total_minor else 0 end, case
+			when p.statement_id is null then 0 else s.total_minor end
 			from (
-				select statement_id, influencer_id, currency, total_minor, carried, row_number() over (partition by influencer_id, currency order by rev desc) as place
+				select statement_id, influencer_id, currency, total_minor, carried,
+				row_number() over (partition by influencer_id, currency order by rev desc) as place
 				from statement where company_id = @company_id and closed_at is not null) s
 			left join statement_payment p on p.company_id = @company_id and p.statement_id = s.statement_id
 			where not s.carried or s.place = 1
@@ -65,7 +68,8 @@ var balances = `
 // Amounts of different currencies are never added.
 func (r *Reader) Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(balanceColumns), balances,
-		pgx.NamedArgs{"company_id": companyID, "day": day, "name": after.Influencer, "influencer_id": after.InfluencerID, "currency": after.Currency, "most": limit})
+		pgx.NamedArgs{"company_id": companyID, "day": day, "name": after.Influencer, "influencer_id": after.InfluencerID,
+			"currency": after.Currency, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: balances of %s: %w", companyID, postgres.Translate(err))
 	}

@@ -25,9 +25,11 @@ func TestBalances(t *testing.T) {
 	put("1", live, reporttest.Order{InfluencerID: ana, CommissionMinor: 1000})
 	put("2", live, reporttest.Order{InfluencerID: ana, CommissionMinor: 500, FixedFeeMinor: 70, Currency: "USD"})
 	put("3", live, reporttest.Order{InfluencerID: ana, CommissionMinor: 300, Status: 1, State: "expected"})
-	put("4", live, reporttest.Order{InfluencerID: bia, CommissionMinor: 40, FixedFeeMinor: 5, Currency: "USD", State: "review", Reason: "unproven"})
+	put("4", live, reporttest.Order{InfluencerID: bia, CommissionMinor: 40, FixedFeeMinor: 5, Currency: "USD",
+		State: "review", Reason: "unproven"})
 	put("5", live, reporttest.Order{InfluencerID: bia})
-	put("6", fix.Store.Sandbox.CompanyID, reporttest.Order{InfluencerID: fix.Influencer(fix.Store.Sandbox.CompanyID, "Ana Prado"), CommissionMinor: 9})
+	put("6", fix.Store.Sandbox.CompanyID,
+		reporttest.Order{InfluencerID: fix.Influencer(fix.Store.Sandbox.CompanyID, "Ana Prado"), CommissionMinor: 9})
 	f := func(day string, limit int, want ...string) {
 		t.Helper()
 		list, err := fix.DB.Balances(t.Context(), live, day, commerce.BalanceCursor{}, limit)
@@ -36,7 +38,8 @@ func TestBalances(t *testing.T) {
 		}
 		var got []string
 		for _, b := range list {
-			got = append(got, fmt.Sprint(b.Influencer, " ", b.Currency, " ", b.ExpectedMinor, " ", b.ReviewMinor, " ", b.HeldMinor, " ", b.PayableMinor))
+			got = append(got, fmt.Sprint(b.Influencer, " ", b.Currency, " ", b.ExpectedMinor, " ", b.ReviewMinor, " ", b.HeldMinor,
+				" ", b.PayableMinor))
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: %q, want %q", day, got, want)

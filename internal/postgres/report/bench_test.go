@@ -38,7 +38,8 @@ func fill(b *testing.B) *reporttest.Fixture {
 	type channel struct{ name, influencer, campaign, coupon string }
 	var all []channel
 	var came []string // by whom visitors came
-	for _, name := range []string{"Direct", "Organic Search", "Paid Search", "Organic Social", "Paid Social", "Email", "Referral", "Affiliates", "Display", "Other"} {
+	for _, name := range []string{"Direct", "Organic Search", "Paid Search", "Organic Social", "Paid Social", "Email", "Referral",
+		"Affiliates", "Display", "Other"} {
 		all = append(all, channel{name: name})
 	}
 	for i := range benchInfluencers {
@@ -67,7 +68,8 @@ func fill(b *testing.B) *reporttest.Fixture {
 		var orders []rollup.Order
 		for range benchOrders / benchDays {
 			minor := int64(1000 + r.IntN(50_000))
-			o := &facts.Outcome{Day: first.AddDate(0, 0, day).Format(time.DateOnly), Currency: "BRL", TotalMinor: minor, Payout: facts.Payout{State: facts.PayoutNone}}
+			o := &facts.Outcome{Day: first.AddDate(0, 0, day).Format(time.DateOnly), Currency: "BRL", TotalMinor: minor,
+				Payout: facts.Payout{State: facts.PayoutNone}}
 			touches := path()
 			n := len(touches)
 			for i, c := range touches {
@@ -77,17 +79,21 @@ func fill(b *testing.B) *reporttest.Fixture {
 				}
 				o.Credits = append(o.Credits, credit)
 				if c.influencer != "" {
-					o.Payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: c.influencer, CampaignID: c.campaign, CouponID: []string{"", c.coupon}[r.IntN(2)], CommissionMinor: minor / 10}
+					o.Payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: c.influencer, CampaignID: c.campaign,
+						CouponID: []string{"", c.coupon}[r.IntN(2)], CommissionMinor: minor / 10}
 				}
 			}
 			is := &yes
 			if r.IntN(3) == 0 {
 				is = &no
 			}
-			orders = append(orders, rollup.Order{Outcome: o, Counted: rollup.Counted{First: is, Items: []wire.Item{{ProductID: fmt.Sprint("p", r.IntN(benchProducts)), Quantity: 1, Price: "10"}}}})
+			orders = append(orders,
+				rollup.Order{Outcome: o,
+					Counted: rollup.Counted{First: is, Items: []wire.Item{{ProductID: fmt.Sprint("p", r.IntN(benchProducts)), Quantity: 1, Price: "10"}}}})
 		}
 		fix.Sum(company, orders...)
-		fix.Traffic(company, visitorsOf(r, first.AddDate(0, 0, day).Format(time.DateOnly), came), opened(first.AddDate(0, 0, day).Format(time.DateOnly)))
+		fix.Traffic(company, visitorsOf(r, first.AddDate(0, 0, day).Format(time.DateOnly), came),
+			opened(first.AddDate(0, 0, day).Format(time.DateOnly)))
 	}
 	nulls := make([][]string, benchNulls/benchDays)
 	for day := range benchDays {
@@ -134,8 +140,10 @@ func BenchmarkReports(b *testing.B) {
 	for _, spec := range reports.Specs() {
 		for _, model := range append([]string{""}, spec.Models...) {
 			for name, q := range map[string]reports.Query{
-				"year": {Start: "2025-01-01", End: "2025-12-31", By: reports.ByMonth}, "month": {Start: "2025-06-01", End: "2025-06-30", By: reports.ByDay},
-				"total": {Start: "2025-01-01", End: "2025-12-31", By: reports.ByTotal}, "weeks": {Start: "2025-01-06", End: "2025-03-30", By: reports.ByWeek},
+				"year":  {Start: "2025-01-01", End: "2025-12-31", By: reports.ByMonth},
+				"month": {Start: "2025-06-01", End: "2025-06-30", By: reports.ByDay},
+				"total": {Start: "2025-01-01", End: "2025-12-31", By: reports.ByTotal},
+				"weeks": {Start: "2025-01-06", End: "2025-03-30", By: reports.ByWeek},
 			} {
 				q.CompanyID, q.Name, q.Model = fix.Store.Live.CompanyID, spec.Name, model
 				if bad := q.Check(); bad.Any() {

@@ -78,7 +78,8 @@ var checkoutInfluencers = `
 
 // checkouts reads the newest completed checkouts of some days, YYYY-MM-DD in a time zone,
 // of which an order would have come by now.
-func checkouts(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Location, from, to string, now time.Time) (list []signs.Checkout, err error) {
+func checkouts(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Location, from, to string,
+	now time.Time) (list []signs.Checkout, err error) {
 	first, err := commerce.ParseDay(from, zone)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no day has none
@@ -99,7 +100,8 @@ func checkouts(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Loca
 				return facts.Event{}, err
 			}
 			return stored.Read()
-		}, readCheckouts, pgx.NamedArgs{"company_id": companyID, "first_id": [16]byte(facts.FirstID(first)), "before_id": before, "most": checkoutPage})
+		}, readCheckouts, pgx.NamedArgs{"company_id": companyID, "first_id": [16]byte(facts.FirstID(first)), "before_id": before,
+			"most": checkoutPage})
 		if err != nil {
 			return nil, fmt.Errorf("read checkouts: %w", err)
 		}
@@ -135,7 +137,8 @@ func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Lo
 		}
 	}
 	if len(keys) > 0 {
-		ordered, err := postgres.Collect(ctx, tx, pgx.RowTo[int32], orderedCheckouts, checkoutKeys.Args(keys, pgx.NamedArgs{"company_id": companyID}))
+		ordered, err := postgres.Collect(ctx, tx, pgx.RowTo[int32], orderedCheckouts,
+			checkoutKeys.Args(keys, pgx.NamedArgs{"company_id": companyID}))
 		if err != nil {
 			return nil, fmt.Errorf("read orders of checkouts: %w", err)
 		}

@@ -54,7 +54,8 @@ func (r *reading) periodCosts(ctx context.Context) ([]periodCost, error) {
 }
 
 const influencerCosts = `
-	select c.cost_id::text, c.influencer_id::text, coalesce(i.name, ''), coalesce(c.campaign_id, ''), c.value_minor, c.frequency, c.start_date, c.end_date, c.deleted_at
+	select c.cost_id::text, c.influencer_id::text, coalesce(i.name, ''), coalesce(c.campaign_id, ''), c.value_minor, c.frequency, c.start_date,
+	c.end_date, c.deleted_at
 	from cost c
 	left join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 	where c.company_id = @company_id and c.value_minor > 0 and c.start_date <= @to::date and (c.end_date is null or c.end_date >= @from::date)

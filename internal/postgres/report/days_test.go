@@ -30,7 +30,8 @@ func execute(t *testing.T, dsn, sql string, args ...any) {
 }
 
 const putEntry = `
-	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause, payable_on, statement_id, day)
+	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
+		payable_on, statement_id, day)
 	values ($1, $2, $3, $4, 'earned', $5, $5, $6, 'BRL', 1, 'rule 1 settings', $7, $8, '2026-03-10')`
 
 func TestTheLedgerHasTheStoresDays(t *testing.T) {
@@ -39,7 +40,8 @@ func TestTheLedgerHasTheStoresDays(t *testing.T) {
 	company := fix.Store.Live.CompanyID
 	ana := fix.Influencer(company, "Ana Prado")
 	for order, at := range map[string]string{
-		"before": "2026-03-10T02:59:59.999Z", "first": "2026-03-10T03:00:00Z", "last": "2026-03-11T02:59:59.999Z", "after": "2026-03-11T03:00:00Z",
+		"before": "2026-03-10T02:59:59.999Z", "first": "2026-03-10T03:00:00Z", "last": "2026-03-11T02:59:59.999Z",
+		"after": "2026-03-11T03:00:00Z",
 	} {
 		execute(t, fix.DSN, putEntry, company, order, 1, at, ana, 100, map[bool]string{true: "2026-04-08", false: "2026-04-09"}[order < "c"], nil)
 	}

@@ -113,9 +113,12 @@ func summaryColumns(s *commerce.InfluencerSummary) postgres.Columns {
 		postgres.Into("i.influencer_id", &s.InfluencerID),
 		postgres.Into("i.name", &s.Name),
 		postgres.Into("coalesce(i.category, '')", &s.Category),
-		postgres.Into("(select count(*) from link l where l.company_id = @company_id and l.influencer_id = i.influencer_id and l.archived_at is null)", &s.Links),
-		postgres.Into("(select count(*) from coupon c where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at is null and c.period @> @today::date)", &s.Coupons),
-		postgres.Into("(select count(*) from cost k where k.company_id = @company_id and k.influencer_id = i.influencer_id and k.deleted_at is null)", &s.Costs),
+		postgres.Into("(select count(*) from link l where l.company_id = @company_id and l.influencer_id = i.influencer_id and "+
+			"l.archived_at is null)", &s.Links),
+		postgres.Into("(select count(*) from coupon c where c.company_id = @company_id and c.influencer_id = i.influencer_id and c.deleted_at "+
+			"is null and c.period @> @today::date)", &s.Coupons),
+		postgres.Into("(select count(*) from cost k where k.company_id = @company_id and k.influencer_id = i.influencer_id and "+
+			"k.deleted_at is null)", &s.Costs),
 		postgres.Into("coalesce(s.orders, 0)", &s.Orders),
 		postgres.Into("coalesce(s.total, 0)", &s.TotalMinor),
 		postgres.Into("coalesce(s.commission, 0)", &s.CommissionMinor),
@@ -133,7 +136,8 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			from sale_day where company_id = @company_id and day >= @from::date and currency = @currency and influencer_id <> ''
 			group by influencer_id) s on s.influencer_id = i.influencer_id::text
 		where i.company_id = @company_id and i.archived_at is null and (strpos(i.name_folded, @name) > 0 or exists (
-			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code and x.deleted_at is null))
+			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code
+			and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
 			i.name_folded, i.influencer_id limit @limit offset @offset`,
 		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": fold.Name(s.Text),

@@ -33,7 +33,8 @@ func TestInfluencersAreListedWithWhatTheySold(t *testing.T) {
 	sold(ana, "2026-11-20", "USD", commerce.OrderApproved, 70_000)
 	sold(ana, "2026-11-20", "BRL", commerce.OrderPending, 70_000)
 	sold(caio, "2026-11-20", "BRL", commerce.OrderCancelled, 70_000)
-	list, err := fix.DB.FindInfluencers(t.Context(), company, commerce.InfluencerSearch{Sort: commerce.SortBySales, From: "2026-11-01", Today: "2026-11-22", Currency: "BRL", Limit: 10})
+	list, err := fix.DB.FindInfluencers(t.Context(), company,
+		commerce.InfluencerSearch{Sort: commerce.SortBySales, From: "2026-11-01", Today: "2026-11-22", Currency: "BRL", Limit: 10})
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -42,7 +43,8 @@ func TestInfluencersAreListedWithWhatTheySold(t *testing.T) {
 		orders, total, commission int64
 	}{{"Bia", 2, 6000, 600}, {"Ana", 1, 1000, 100}, {"Caio", 0, 0, 0}} {
 		got := list[i]
-		if got.Name != want.name || got.Orders != want.orders || got.TotalMinor.IntPart() != want.total || got.CommissionMinor.IntPart() != want.commission {
+		if got.Name != want.name || got.Orders != want.orders || got.TotalMinor.IntPart() != want.total ||
+			got.CommissionMinor.IntPart() != want.commission {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}

@@ -28,7 +28,8 @@ const entries = `
 		where s.company_id = @company_id)
 	select e.*, case when e.held then 'held' when e.paid then 'paid' else 'payable' end as state
 	from (
-		select *, statement_id is null and payable_on > @day::date as held, coalesce(statement_id in (select statement_id from paid), false) as paid
+		select *, statement_id is null
+		and payable_on > @day::date as held, coalesce(statement_id in (select statement_id from paid), false) as paid
 		from ledger_entry
 		where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)
 			and (@from::timestamptz is null or at >= @from) and (@before::timestamptz is null or at < @before)
@@ -38,13 +39,15 @@ const entries = `
 
 // Ledger returns a company's ledger entries after a cursor, those posted last first; at
 // most limit. now says on which day an entry is held or payable.
-func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor, limit int) ([]commerce.LedgerItem, error) {
+func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
+	limit int) ([]commerce.LedgerItem, error) {
 	zone, day, err := r.Today(ctx, companyID, now)
 	if err != nil {
 		return nil, err
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "day": day, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID), "state": postgres.NullIfEmpty(filter.State),
-		"from": dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
+	args := pgx.NamedArgs{"company_id": companyID, "day": day, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID),
+		"state": postgres.NullIfEmpty(filter.State),
+		"from":  dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
 		"after_at": postgres.NullIfZero(after.At), "after_order": after.OrderID, "after_entry": after.Entry, "most": limit}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), `
 		select `+postgres.List(itemColumns)+`

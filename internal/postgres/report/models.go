@@ -37,14 +37,16 @@ const pathsOfModels = `
 // the steps for markov, the others for shapley.
 const partsOfModels = `
 	select s.month - @from::date, size, before, channel, orders, case when size > 0 or channel = '' then sales_minor end
-	from journey_month s` + inMonths + ` and orders > 0 and (s.size = 0 and s.channel = '' or (s.size = 0) = (@model::text = 'markov')) limit 4000001`
+	from journey_month s` + inMonths +
+	` and orders > 0 and (s.size = 0 and s.channel = '' or (s.size = 0) = (@model::text = 'markov')) limit 4000001`
 
 // formatsOfPaths are how PostgreSQL writes the columns of pathsOfModels: as is quick to
 // read.
 var formatsOfPaths = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode}
 
 // formatsOfParts are the same of partsOfModels.
-var formatsOfParts = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode}
+var formatsOfParts = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode,
+	pgx.BinaryFormatCode, pgx.TextFormatCode}
 
 // pathReader adds the rows of pathsOfModels to the tallies of their periods.
 type pathReader struct {

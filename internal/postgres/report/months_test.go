@@ -38,7 +38,8 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 	var sold []soldOrder
 	var orders []rollup.Order
 	for range 400 {
-		o := soldOrder{day: first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), item: fmt.Sprint("p", r.IntN(5)), minor: int64(1 + r.IntN(9999))}
+		o := soldOrder{day: first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), item: fmt.Sprint("p", r.IntN(5)),
+			minor: int64(1 + r.IntN(9999))}
 		for range 1 + r.IntN(5) {
 			o.path = append(o.path, names[r.IntN(len(names))])
 		}
@@ -65,14 +66,16 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 	for range 300 {
 		day, n := first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), int64(1+r.IntN(50))
 		came[day] += 2 * n
-		traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{2 * n}}, facts.Traffic{Day: day, Of: "p:p1", Visitors: [5]int64{0, n}})
+		traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{2 * n}},
+			facts.Traffic{Day: day, Of: "p:p1", Visitors: [5]int64{0, n}})
 	}
 	for chunk := range slices.Chunk(traffic, 2) { // a day may come twice
 		s.Traffic(s.company, chunk, []facts.Clicks{{Day: chunk[0].Day, Code: "x", Clicks: 1}})
 	}
 	for range 25 {
 		from := first.AddDate(0, 0, r.IntN(100))
-		q := reports.Query{CompanyID: s.company, Start: from.Format(time.DateOnly), End: from.AddDate(0, 0, r.IntN(120)).Format(time.DateOnly), By: []reports.By{reports.ByMonth, reports.ByTotal, reports.ByWeek}[r.IntN(3)]}
+		q := reports.Query{CompanyID: s.company, Start: from.Format(time.DateOnly), End: from.AddDate(0, 0, r.IntN(120)).Format(time.DateOnly),
+			By: []reports.By{reports.ByMonth, reports.ByTotal, reports.ByWeek}[r.IntN(3)]}
 		if r.IntN(3) == 0 { // whole months alone
 			q.Start, q.End, q.By = "2025-12-01", "2026-02-28", reports.ByMonth
 		}
@@ -152,7 +155,9 @@ func (s *summed) wantItemsAndPaths(q reports.Query, of map[string][]soldOrder) {
 		for _, row := range report.Rows {
 			orders, _ := report.Value(row, report.Spec.Column("orders"))
 			sales, _ := report.Value(row, report.Spec.Column("sales"))
-			got[row.Period+" "+strings.Join(slices.DeleteFunc(slices.Clone(row.Texts), func(t string) bool { return t == "" }), " ")] = sums{orders.IntPart(), sales.IntPart()}
+			got[row.Period+" "+strings.Join(slices.DeleteFunc(slices.Clone(row.Texts), func(t string) bool {
+				return t == ""
+			}), " ")] = sums{orders.IntPart(), sales.IntPart()}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			s.t.Errorf("%s from %s to %s by %s:\n%v, want\n%v", name, q.Start, q.End, q.By, got, want)
@@ -226,7 +231,8 @@ func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls m
 			}
 			at := slices.Index(names, row.Texts[0])
 			for column, parts := range map[string][]*big.Int{
-				"credited_orders": models.Divide(new(big.Int).Mul(conversions, big.NewInt(1e6)), weights.Conversions), "credited_sales": models.Divide(value, weights.Value),
+				"credited_orders": models.Divide(new(big.Int).Mul(conversions, big.NewInt(1e6)), weights.Conversions),
+				"credited_sales":  models.Divide(value, weights.Value),
 			} {
 				got, _ := report.Value(row, report.Spec.Column(column))
 				if column == "credited_orders" {
@@ -234,7 +240,8 @@ func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls m
 				}
 				// Of equal remainders it is the channels' order that decides.
 				if got.Sub(decimal.NewFromBigInt(parts[at], 0)).Abs().GreaterThan(decimal.NewFromInt(1)) {
-					s.t.Errorf("%s from %s to %s by %s: %s of %s in %s is %s, want %s", q.Model, q.Start, q.End, q.By, column, row.Texts[0], period, got, parts[at])
+					s.t.Errorf("%s from %s to %s by %s: %s of %s in %s is %s, want %s", q.Model, q.Start, q.End, q.By, column, row.Texts[0],
+						period, got, parts[at])
 				}
 			}
 		}

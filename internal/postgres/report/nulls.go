@@ -24,7 +24,8 @@ func uncounted(round string) string {
 }
 
 var nullsOfReport = `
-	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint, coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
+	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint,
+	coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
 		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 2), ` + uncounted("2") + `)
 	from null_day where company_id = @company_id and round > 0 having count(*) > 0`
 
@@ -35,7 +36,9 @@ func (r *reading) nulls(ctx context.Context) error {
 		return err
 	}
 	var n reports.NullJourneys
-	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error { return nil })
+	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error {
+		return nil
+	})
 	r.SetNulls(n)
 	return err
 }

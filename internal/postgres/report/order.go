@@ -60,7 +60,8 @@ const ofFilter = `
 	and (@from::date is null or o.day >= @from) and (@to::date is null or o.day <= @to)`
 
 var (
-	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + ` where o.company_id = @company_id and o.order_id = @order_id`
+	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins +
+		` where o.company_id = @company_id and o.order_id = @order_id`
 
 	// newestOrders goes by the index orders_created. @lo and @before hold around the days
 	// of the filter: the index has instants.
@@ -96,9 +97,11 @@ var (
 		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
-		where p.company_id = @company_id and p.processed_at > '-infinity' and (p.processed_at, p.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
+		where p.company_id = @company_id and p.processed_at > '-infinity'
+			and (p.processed_at, p.order_id) > (@since::timestamptz, @since_id::text)` + ofFilter + `
 			and (@key::bytea is null or exists (
-				select 1 from order_key k where k.company_id = @company_id and k.order_id = o.order_id and k.digest = @digest::bigint and k.kind = @kind::smallint and k.key = @key))
+				select 1 from order_key k where k.company_id = @company_id and k.order_id = o.order_id and k.digest = @digest::bigint
+				and k.kind = @kind::smallint and k.key = @key))
 		order by p.processed_at, p.order_id limit @most`
 )
 
@@ -106,13 +109,15 @@ var (
 func newest(condition string) string {
 	return `
 		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
-		where o.company_id = @company_id and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + condition + `
+		where o.company_id = @company_id and o.created_at >= @lo::timestamptz
+			and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + condition + `
 		order by o.created_at desc, o.order_id desc limit @most`
 }
 
 // Order reads one order. One that is not stored is commerce.ErrNotFound.
 func (r *Reader) Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error) {
-	o, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(orderColumns), oneOrder, pgx.NamedArgs{"company_id": companyID, "order_id": orderID})
+	o, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(orderColumns), oneOrder,
+		pgx.NamedArgs{"company_id": companyID, "order_id": orderID})
 	if err != nil {
 		return o, fmt.Errorf("postgres: order %q of %s: %w", orderID, companyID, postgres.Translate(err))
 	}

@@ -24,7 +24,8 @@ const mostPaths = "200"
 const frequentPaths = `
 	select p.period, coalesce(
 			(select path from path_day d where d.company_id = @company_id and d.day = g.day and d.currency = @currency and d.path_id = g.path_id),
-			(select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id)), g.orders, g.sales
+			(select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency
+				and m.path_id = g.path_id)), g.orders, g.sales
 	from unnest(@periods::date[], @ends::date[]) as p (period, last)
 	cross join lateral (
 		select path_id, max(day) as day, max(month) as month, sum(orders) as orders, sum(sales_minor) as sales
@@ -45,10 +46,12 @@ const frequentPathsOfMonths = `
 	cross join lateral (
 		select count(*) as paths from (
 			select 1 from path_month s
-			where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 1 order by path_id limit ` + mostPaths + `) m) m
+			where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > 1 order by path_id limit ` + mostPaths +
+	`) m) m
 	cross join lateral (
 		select path, orders, sales_minor from path_month s
-		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > case when m.paths = ` + mostPaths + ` then 1 else 0 end
+		where s.company_id = @company_id and s.month = p.period and s.currency = @currency and orders > case when m.paths = ` +
+	mostPaths + ` then 1 else 0 end
 		order by orders desc, sales_minor desc, path_id limit ` + mostPaths + `) g`
 
 // salesOfPaths are all paths of each period together. Each path of a month has one end.
@@ -86,7 +89,8 @@ const frequentPathsOfAll = `
 		select path_id, sum(orders) as known, (select sum(least) from l) - sum(l.least) as unknown
 		from c join l using (month) group by path_id),
 	i as materialized (
-		select path_id from b where known + unknown >= (select min(known) from (select known from b order by known desc limit ` + mostPaths + `) t)),
+		select path_id from b where known + unknown >= (select min(known) from (select known from b order by known desc limit ` + mostPaths +
+	`) t)),
 	g as (
 		select i.path_id, max(s.month) as month, sum(s.orders) as orders, sum(s.sales_minor) as sales
 		from i cross join unnest(@months::date[]) as m (month)
@@ -94,7 +98,8 @@ const frequentPathsOfAll = `
 			select month, orders, sales_minor from path_month s
 			where s.company_id = @company_id and s.month = m.month and s.currency = @currency and s.path_id = i.path_id and s.orders > 0 offset 0) s
 		group by i.path_id order by orders desc, sales desc, i.path_id limit ` + mostPaths + `)
-	select (select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency and m.path_id = g.path_id), g.orders, g.sales,
+	select (select path from path_month m where m.company_id = @company_id and m.month = g.month and m.currency = @currency
+	and m.path_id = g.path_id), g.orders, g.sales,
 		(select count(*) = ` + mostPaths + ` and min(orders) > (select sum(least) from l) from g)
 	from g order by g.orders desc`
 

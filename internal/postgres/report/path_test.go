@@ -93,7 +93,8 @@ func TestFrequentPathsOfMonthsAreThoseOfAllPaths(t *testing.T) {
 			s.Sum(s.company, orders...)
 			for _, by := range []reports.By{reports.ByMonth, reports.ByTotal} {
 				listed := map[string][]int64{}
-				for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01", End: "2026-04-30", By: by}).Rows {
+				for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01",
+					End: "2026-04-30", By: by}).Rows {
 					period, n := row.Period, row.Sums[0].IntPart()
 					if by == reports.ByTotal {
 						period = ""
@@ -134,7 +135,8 @@ func TestPathsOfOneOrderAreListedBesideFewFrequentOnes(t *testing.T) {
 	s.Sum(s.company, orders...)
 	for _, by := range []reports.By{reports.ByMonth, reports.ByTotal} {
 		listed := map[string]int64{}
-		for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01", End: "2026-01-31", By: by}).Rows {
+		for _, row := range s.report(reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-01-01",
+			End: "2026-01-31", By: by}).Rows {
 			listed[row.Texts[0]] = row.Sums[0].IntPart()
 		}
 		if want := map[string]int64{"often": 9, "once0": 1, "once1": 1, "once2": 1, "once3": 1, "once4": 1}; !maps.Equal(listed, want) {

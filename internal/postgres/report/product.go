@@ -19,7 +19,8 @@ var products = `
 	where company_id = @company_id and product_id > @after order by product_id limit @most`
 
 // Products lists a company's products by their ids, at most limit of them.
-func (r *Reader) Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error) {
+func (r *Reader) Products(ctx context.Context, companyID string, after commerce.ProductCursor,
+	limit int) ([]commerce.StoredProduct, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(productColumns), products,
 		pgx.NamedArgs{"company_id": companyID, "after": after.ProductID, "most": limit})
 	if err != nil {

@@ -46,16 +46,17 @@ func computing(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // loaders add to a report what it is made of.
 var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
-	reports.Sales:       {(*reading).sales, (*reading).costsOfStore, (*reading).visitsOfStore, (*reading).clicksOfStore},
-	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers, (*reading).visitsOfInfluencers, (*reading).clicksOfInfluencers},
-	reports.Coupons:     {(*reading).coupons},
-	reports.Channels:    {(*reading).channels, (*reading).nulls},
-	reports.Products:    {(*reading).products},
-	reports.Funnel:      {(*reading).funnel},
-	reports.Paths:       {(*reading).paths, (*reading).nulls},
-	reports.Costs:       {(*reading).costs},
-	reports.Delivery:    {(*reading).delivery},
-	reports.Sources:     {(*reading).sources},
+	reports.Sales: {(*reading).sales, (*reading).costsOfStore, (*reading).visitsOfStore, (*reading).clicksOfStore},
+	reports.Influencers: {(*reading).salesOfInfluencers, (*reading).costsOfInfluencers, (*reading).creditsOfInfluencers,
+		(*reading).visitsOfInfluencers, (*reading).clicksOfInfluencers},
+	reports.Coupons:  {(*reading).coupons},
+	reports.Channels: {(*reading).channels, (*reading).nulls},
+	reports.Products: {(*reading).products},
+	reports.Funnel:   {(*reading).funnel},
+	reports.Paths:    {(*reading).paths, (*reading).nulls},
+	reports.Costs:    {(*reading).costs},
+	reports.Delivery: {(*reading).delivery},
+	reports.Sources:  {(*reading).sources},
 }
 
 // Report reads a report, and the one with which it is compared, in one snapshot. The
@@ -68,7 +69,8 @@ func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, 
 	err := r.snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone, currency string
 		var asOf time.Time
-		if err := tx.QueryRow(ctx, `select timezone, currency, now() from company where company_id = $1`, q.CompanyID).Scan(&timezone, &currency, &asOf); err != nil {
+		if err := tx.QueryRow(ctx, `select timezone, currency, now() from company where company_id = $1`, q.CompanyID).Scan(&timezone,
+			&currency, &asOf); err != nil {
 			return err
 		}
 		zone, err := time.LoadLocation(timezone)
@@ -159,7 +161,8 @@ func (r *reading) months() (until, since, firstMonth, lastMonth string) {
 	if !some {
 		return r.query.End, after, after, r.query.End
 	}
-	return first.AddDate(0, 0, -1).Format(time.DateOnly), last.AddDate(0, 1, 0).Format(time.DateOnly), first.Format(time.DateOnly), last.Format(time.DateOnly)
+	return first.AddDate(0, 0, -1).Format(time.DateOnly), last.AddDate(0, 1, 0).Format(time.DateOnly), first.Format(time.DateOnly),
+		last.Format(time.DateOnly)
 }
 
 // args returns those of a report's arguments that a statement has.

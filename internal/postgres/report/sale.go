@@ -57,7 +57,8 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 			where o.company_id = @company_id and o.day = @day
 				and (@before::timestamptz is null or (o.created_at, o.order_id) < (@before, @before_id))
 			order by o.created_at desc, o.order_id desc limit @limit`,
-			pgx.NamedArgs{"company_id": companyID, "day": day, "before": postgres.NullIfZero(before.At), "before_id": before.OrderID, "limit": limit + 1})
+			pgx.NamedArgs{"company_id": companyID, "day": day, "before": postgres.NullIfZero(before.At), "before_id": before.OrderID,
+				"limit": limit + 1})
 		if err != nil {
 			return err
 		}
@@ -77,7 +78,8 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 // more than limit, those created last.
 func (r *Reader) SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error) {
 	sales, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
-		where o.company_id = @company_id and o.day = @day and (coalesce(p.processed_at, r.processed_at, o.processed_at), o.order_id) > (@since, @since_id)
+		where o.company_id = @company_id and o.day = @day
+		and (coalesce(p.processed_at, r.processed_at, o.processed_at), o.order_id) > (@since, @since_id)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "since": since.At, "since_id": since.OrderID, "limit": limit})
 	if err != nil {

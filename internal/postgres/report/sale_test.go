@@ -33,10 +33,13 @@ func TestDaySales(t *testing.T) {
 		fix.Put(o)
 	}
 	put("yesterday", "02:59:59", "12:00:00", reporttest.Order{TotalMinor: 1})
-	put("first", "03:00:00", "12:00:01", reporttest.Order{TotalMinor: 10000, InfluencerID: ana, CampaignID: spring, Evidence: "coupon", CommissionMinor: 1000})
+	put("first", "03:00:00", "12:00:01",
+		reporttest.Order{TotalMinor: 10000, InfluencerID: ana, CampaignID: spring, Evidence: "coupon", CommissionMinor: 1000})
 	put("second", "10:00:00", "12:00:02", reporttest.Order{TotalMinor: 5000})
-	put("third", "11:00:00", "12:00:02", reporttest.Order{TotalMinor: 700, Currency: "USD", InfluencerID: ana, Evidence: "link", CommissionMinor: 70, FixedFeeMinor: 500})
-	put("pending", "11:00:00", "12:00:03", reporttest.Order{TotalMinor: 900, Status: 1, InfluencerID: ana, Evidence: "link", CommissionMinor: 90})
+	put("third", "11:00:00", "12:00:02",
+		reporttest.Order{TotalMinor: 700, Currency: "USD", InfluencerID: ana, Evidence: "link", CommissionMinor: 70, FixedFeeMinor: 500})
+	put("pending", "11:00:00", "12:00:03",
+		reporttest.Order{TotalMinor: 900, Status: 1, InfluencerID: ana, Evidence: "link", CommissionMinor: 90})
 	fix.Put(reporttest.Order{CompanyID: fix.Store.Sandbox.CompanyID, ID: "other", CreatedAt: at("10:00:00"), TotalMinor: 77})
 
 	ids := func(d commerce.DaySales) (list []string) {
@@ -78,9 +81,12 @@ func TestDaySales(t *testing.T) {
 	minor := decimal.NewFromInt
 	wantGroups := []commerce.SaleGroup{
 		{Status: 0, Currency: "BRL", Orders: 1, TotalMinor: minor(5000)},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "coupon", Currency: "BRL", Orders: 1, TotalMinor: minor(10000), CommissionMinor: minor(1000)},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: minor(700), CommissionMinor: minor(70), FixedBRLMinor: minor(500)},
-		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Status: 1, Currency: "BRL", Orders: 1, TotalMinor: minor(900), CommissionMinor: minor(90)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "coupon", Currency: "BRL", Orders: 1, TotalMinor: minor(10000),
+			CommissionMinor: minor(1000)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Currency: "USD", Orders: 1, TotalMinor: minor(700),
+			CommissionMinor: minor(70), FixedBRLMinor: minor(500)},
+		{InfluencerID: ana, Influencer: "Ana Prado", Evidence: "link", Status: 1, Currency: "BRL", Orders: 1, TotalMinor: minor(900),
+			CommissionMinor: minor(90)},
 	}
 	byAll := func(a, b commerce.SaleGroup) int { return b.TotalMinor.Cmp(a.TotalMinor) }
 	slices.SortFunc(wantGroups, byAll)
@@ -105,7 +111,8 @@ func TestExplainedSale(t *testing.T) {
 	fix.Put(reporttest.Order{CompanyID: live, ID: "a/1", TotalMinor: 10000, InfluencerID: ana, Evidence: "coupon", CommissionMinor: 1000,
 		Currency: "USD", FixedFeeMinor: 500, Explanation: map[string]any{"keys": []any{}}})
 	e, err := fix.DB.ExplainedSale(ctx, live, "a/1")
-	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys":[]}` || len(e.Ledger) != 2 || e.Ledger[0].AmountMinor != 1000 {
+	if err != nil || e.Sale.OrderID != "a/1" || string(e.Explanation) != `{"keys":[]}` || len(e.Ledger) != 2 ||
+		e.Ledger[0].AmountMinor != 1000 {
 		t.Fatalf("explained %+v, %v", e, err)
 	}
 	if l := e.Ledger[1]; l.Currency != "BRL" || l.AmountMinor != 500 || l.InfluencerID != ana || l.CostID == "" || l.RuleRev != 1 {
@@ -135,7 +142,8 @@ func TestADayOfHugeOrdersIsSummed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := decimal.NewFromInt(most).Mul(decimal.NewFromInt(3))
-	if g := d.Groups; len(g) != 1 || g[0].Orders != 3 || !g[0].TotalMinor.Equal(want) || !g[0].CommissionMinor.Equal(want) || !g[0].FixedBRLMinor.Equal(want) {
+	if g := d.Groups; len(g) != 1 || g[0].Orders != 3 || !g[0].TotalMinor.Equal(want) || !g[0].CommissionMinor.Equal(want) ||
+		!g[0].FixedBRLMinor.Equal(want) {
 		t.Errorf("groups %+v, want sums of %s", g, want)
 	}
 	if c := d.Commissions; len(c) != 2 || !c[0].AmountMinor.Equal(want) || !c[1].AmountMinor.Equal(want) {

@@ -88,7 +88,8 @@ func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (rep
 		if completed, err = checkouts(ctx, tx, companyID, zone, from, to, report.AsOf); err != nil {
 			return err
 		}
-		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning, "before": end, "before_id": ""}
+		args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "cancelled": commerce.OrderCancelled, "lo": beginning,
+			"before": end, "before_id": ""}
 		if day, err := commerce.ParseDay(from, time.UTC); err == nil {
 			args["lo"] = day.Add(-aroundZones)
 		}
@@ -139,7 +140,8 @@ func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Re
 			ids = append(ids, s.Influencer)
 		}
 	}
-	rows, err := r.db.Pool().Query(ctx, `select influencer_id::text, name from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])`,
+	rows, err := r.db.Pool().Query(ctx,
+		`select influencer_id::text, name from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": ids})
 	if err != nil {
 		return err

@@ -25,8 +25,9 @@ import (
 // touchBy is one touch of an influencer in an explanation.
 func touchBy(id, name string, reason facts.Reason) facts.Explanation {
 	return facts.Explanation{Touches: []facts.ExplainedTouch{{
-		At: "2026-03-01T12:00:00.000Z", Channel: name, Influencer: name, InfluencerID: id, Arrival: facts.ByClick, Proof: facts.Proof(facts.KeyCart),
-		Used: true, Reason: reason.Words(),
+		At: "2026-03-01T12:00:00.000Z", Channel: name, Influencer: name, InfluencerID: id, Arrival: facts.ByClick,
+		Proof: facts.Proof(facts.KeyCart),
+		Used:  true, Reason: reason.Words(),
 	}}}
 }
 
@@ -51,7 +52,8 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	byCode := func(touched bool) func(int, *reporttest.Order) {
 		return func(_ int, o *reporttest.Order) {
 			o.InfluencerID, o.Evidence, o.CouponID = ana, commerce.EvidenceCoupon, code
-			o.Explanation = facts.Explanation{Touches: []facts.ExplainedTouch{{Channel: "Referral", Source: "coupons.example.com", Arrival: facts.ByReferrer}}}
+			o.Explanation = facts.Explanation{Touches: []facts.ExplainedTouch{{Channel: "Referral", Source: "coupons.example.com",
+				Arrival: facts.ByReferrer}}}
 			if touched {
 				o.Explanation, o.ID = touchBy(ana, "Ana Prado", ""), "t"+o.ID
 			}
@@ -84,7 +86,8 @@ func TestSignsAreFoundInWhatIsStored(t *testing.T) {
 	}
 	var got []string
 	for _, s := range report.Signs {
-		got = append(got, fmt.Sprintf("%s %s %s %s %v %v %d %v %v", s.Kind, report.Names[s.Influencer], s.Code, s.Since, s.Observed, s.Usual, s.Total, s.Sources, s.Costs))
+		got = append(got, fmt.Sprintf("%s %s %s %s %v %v %d %v %v", s.Kind, report.Names[s.Influencer], s.Code, s.Since, s.Observed, s.Usual,
+			s.Total, s.Sources, s.Costs))
 	}
 	want := []string{
 		"coupon_spread Ana Prado ANA10 2026-03-11 {90 150} {10 90} 90 [{Referral: coupons.example.com 90}] [{BRL 73333 733333}]",
@@ -116,7 +119,8 @@ func TestSignsKnowPlaces(t *testing.T) {
 	code := f.Coupon(company, ana, "", "ANA10")
 	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
 	for i := range 80 {
-		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(i), CreatedAt: at, TotalMinor: 100, EmailKey: fmt.Sprint("k1:", i), Zip: fmt.Sprintf("%05d-000", 10_000+i), NetKey: fmt.Sprint("n", i)}
+		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(i), CreatedAt: at, TotalMinor: 100, EmailKey: fmt.Sprint("k1:", i),
+			Zip: fmt.Sprintf("%05d-000", 10_000+i), NetKey: fmt.Sprint("n", i)}
 		if i < 8 {
 			o.InfluencerID, o.Evidence, o.CouponID, o.Zip = ana, commerce.EvidenceCoupon, code, "01310-100"
 			if i%2 == 0 {
@@ -126,7 +130,8 @@ func TestSignsKnowPlaces(t *testing.T) {
 		f.Put(o)
 	}
 	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-01")
-	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != signs.SharedPlace || report.Signs[0].Observed != (signs.Rate{Count: 8, Of: 8}) {
+	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != signs.SharedPlace ||
+		report.Signs[0].Observed != (signs.Rate{Count: 8, Of: 8}) {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -146,9 +151,11 @@ func TestSignsReadTheEventsOfVisits(t *testing.T) {
 		id := f.Influencer(company, name)
 		for range orders {
 			n++
-			o := reporttest.Order{CompanyID: company, ID: fmt.Sprintf("o%03d", n), CreatedAt: at.Add(time.Duration(n) * time.Minute), TotalMinor: 10_000, CommissionMinor: 1_000,
+			o := reporttest.Order{CompanyID: company, ID: fmt.Sprintf("o%03d", n), CreatedAt: at.Add(time.Duration(n) * time.Minute),
+				TotalMinor: 10_000, CommissionMinor: 1_000,
 				State: "earned", Evidence: commerce.EvidenceLink, EmailKey: fmt.Sprint("k1:", n), InfluencerID: id}
-			visit := wire.Event{CompanyID: company, EventID: eventID(o.CreatedAt, n), Event: "PAGE_VIEW", Timestamp: o.CreatedAt.Add(-24 * time.Hour), VisitorID: fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", n),
+			visit := wire.Event{CompanyID: company, EventID: eventID(o.CreatedAt, n), Event: "PAGE_VIEW",
+				Timestamp: o.CreatedAt.Add(-24 * time.Hour), VisitorID: fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", n),
 				ReceivedAt: o.CreatedAt.Add(-24*time.Hour + time.Second), NetKey: fmt.Sprint("net", n), Trust: wire.TrustOpen, Via: wire.ViaJS}
 			explanation := touchBy(id, name, "")
 			explanation.Touches[0].ID, explanation.Touches[0].MatchedBy = visit.EventID, string(by)
@@ -214,9 +221,11 @@ func TestSignsReadCheckouts(t *testing.T) {
 			n++
 			when := at.Add(time.Duration(n) * time.Minute)
 			visitor := fmt.Sprintf("0195b2c0-0000-4000-8000-%012d", n)
-			f.Came(wire.Event{CompanyID: company, EventID: eventID(when, n), Event: "CHECKOUT_COMPLETED", Timestamp: when, ReceivedAt: when, VisitorID: visitor,
+			f.Came(wire.Event{CompanyID: company, EventID: eventID(when, n), Event: "CHECKOUT_COMPLETED", Timestamp: when,
+				ReceivedAt: when, VisitorID: visitor,
 				NetKey: fmt.Sprint(network, n%3), Trust: wire.TrustOpen, Via: wire.ViaJS, Identity: wire.Identity{CartKey: fmt.Sprint("k1:cart", n)}})
-			f.Visited(company, facts.Shopper{ShopperKey: facts.ShopperKey{Day: "2026-03-01", Visitor: facts.PackedShopper(visitor), Of: facts.OfInfluencer(influencer, "")}, Stages: facts.StageVisited})
+			f.Visited(company, facts.Shopper{ShopperKey: facts.ShopperKey{Day: "2026-03-01", Visitor: facts.PackedShopper(visitor),
+				Of: facts.OfInfluencer(influencer, "")}, Stages: facts.StageVisited})
 			if ordered {
 				id := fmt.Sprint("o", n)
 				f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: when, TotalMinor: 100})
@@ -233,7 +242,8 @@ func TestSignsReadCheckouts(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	s := report.Signs[0]
-	if s.Kind != signs.NoOrder || report.Names[s.Influencer] != "Beto Lima" || s.Observed != (signs.Rate{Count: 20, Of: 30}) || s.Usual != (signs.Rate{Count: 4, Of: 64}) || s.Since != "2026-03-01" {
+	if s.Kind != signs.NoOrder || report.Names[s.Influencer] != "Beto Lima" || s.Observed != (signs.Rate{Count: 20, Of: 30}) ||
+		s.Usual != (signs.Rate{Count: 4, Of: 64}) || s.Since != "2026-03-01" {
 		t.Errorf("%+v of %v", s, report.Names)
 	}
 }

@@ -19,7 +19,9 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: events of %s: %w", companyID, postgres.Translate(err))
 	}
-	err = r.db.Pool().QueryRow(ctx, `select order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity' order by processed_at desc, order_id desc limit 1`, companyID).
+	err = r.db.Pool().QueryRow(ctx,
+		`select order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity' order by processed_at desc, order_id `+
+			`desc limit 1`, companyID).
 		Scan(&s.OrderID, &s.OrderAt)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
@@ -43,7 +45,8 @@ func (r *Reader) ErasedUntil(ctx context.Context, companyID string, digests [][]
 	fail := func(err error) (map[string]time.Time, error) {
 		return nil, fmt.Errorf("postgres: erased keys of %s: %w", companyID, postgres.Translate(err))
 	}
-	rows, err := r.db.Pool().Query(ctx, `select digest, erased_at from erased_key where company_id = $1 and digest = any($2::bytea[])`, companyID, digests)
+	rows, err := r.db.Pool().Query(ctx,
+		`select digest, erased_at from erased_key where company_id = $1 and digest = any($2::bytea[])`, companyID, digests)
 	if err != nil {
 		return fail(err)
 	}

@@ -19,14 +19,16 @@ func BenchmarkSigns(b *testing.B) {
 	fix := reporttest.New(b)
 	company, now := fix.Store.Live.CompanyID, time.Now()
 	for i := range 10 {
-		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint("month", i), CreatedAt: now.Add(time.Duration(i) * -time.Second), TotalMinor: int64(8990 + 731*i), EmailKey: fmt.Sprint("k1:", i)}
+		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint("month", i), CreatedAt: now.Add(time.Duration(i) * -time.Second),
+			TotalMinor: int64(8990 + 731*i), EmailKey: fmt.Sprint("k1:", i)}
 		if i%2 == 0 {
 			name := fmt.Sprint("Influencer ", i)
 			o.InfluencerID, o.Evidence, o.CommissionMinor = fix.Influencer(company, name), commerce.EvidenceLink, 899
 			explanation := touchBy(o.InfluencerID, name, "")
 			for n := range 3 {
-				explanation.Touches = append(explanation.Touches, facts.ExplainedTouch{At: "2026-03-01T12:00:00.000Z", ID: uuid.NewString(), Channel: "Organic Search", Source: fmt.Sprint("google ", n),
-					Medium: "organic", Arrival: facts.ByReferrer, Proof: facts.Proof(facts.KeyCart), MatchedBy: string(facts.KeyCart), Used: true})
+				explanation.Touches = append(explanation.Touches,
+					facts.ExplainedTouch{At: "2026-03-01T12:00:00.000Z", ID: uuid.NewString(), Channel: "Organic Search", Source: fmt.Sprint("google ", n),
+						Medium: "organic", Arrival: facts.ByReferrer, Proof: facts.Proof(facts.KeyCart), MatchedBy: string(facts.KeyCart), Used: true})
 			}
 			o.Explanation = explanation
 		}

@@ -48,7 +48,8 @@ type signsMark struct {
 }
 
 // newestComputed is the SQL of signsMark.orders.
-const newestComputed = `(select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by o.processed_at desc limit 1)`
+const newestComputed = `(select o.processed_at from payout o where o.company_id = @company_id and o.processed_at > '-infinity' order by ` +
+	`o.processed_at desc limit 1)`
 
 // shows reports whether a report of so many orders may be shown that was made some time ago
 // by this mark, where the mark is another one now. oldest bounds its age where it differs.
@@ -121,7 +122,8 @@ func (r *Reader) wantSigns(ctx context.Context, companyID, from, to string) erro
 	}
 	if _, err := r.db.Pool().Exec(ctx, `
 		insert into sign_job as j (company_id, asked_at, done_at) values (@company_id, now(), '-infinity')
-		on conflict (company_id) do update set asked_at = excluded.asked_at, done_at = excluded.done_at`, pgx.NamedArgs{"company_id": companyID}); err != nil {
+		on conflict (company_id) do update set asked_at = excluded.asked_at, done_at = excluded.done_at`,
+		pgx.NamedArgs{"company_id": companyID}); err != nil {
 		return err
 	}
 	select {
@@ -138,7 +140,8 @@ func (r *Reader) SignsWanted() <-chan struct{} { return r.wanted }
 func (r *Reader) forgetSigns(ctx context.Context, companyID string) error {
 	_, err := r.db.Pool().Exec(ctx, `
 		delete from sign_report where company_id = @company_id and (start_date, end_date) in (
-			select start_date, end_date from sign_report where company_id = @company_id order by asked_at desc, end_date desc, start_date offset @most)`,
+			select start_date, end_date from sign_report where company_id = @company_id
+			order by asked_at desc, end_date desc, start_date offset @most)`,
 		pgx.NamedArgs{"company_id": companyID, "most": mostSignReports})
 	return err
 }
@@ -201,12 +204,14 @@ func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, aske
 	if err != nil {
 		return nil, err
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "as_of": report.AsOf, "orders_at": postgres.NullIfZero(mark.orders), "rules_rev": mark.rules,
-		"body": body}
+	args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "as_of": report.AsOf, "orders_at": postgres.NullIfZero(mark.orders),
+		"rules_rev": mark.rules,
+		"body":      body}
 	if _, err := r.db.Pool().Exec(ctx, `
 		insert into sign_report as s (company_id, start_date, end_date, asked_at, as_of, orders_at, rules_rev, body)
 		values (@company_id, @from::date, @to::date, @as_of, @as_of, @orders_at, @rules_rev, @body)
-		on conflict (company_id, start_date, end_date) do update set as_of = excluded.as_of, orders_at = excluded.orders_at, rules_rev = excluded.rules_rev, body = excluded.body
+		on conflict (company_id, start_date, end_date)
+			do update set as_of = excluded.as_of, orders_at = excluded.orders_at, rules_rev = excluded.rules_rev, body = excluded.body
 			where s.as_of < excluded.as_of`, args); err != nil {
 		return nil, err
 	}

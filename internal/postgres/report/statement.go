@@ -46,12 +46,14 @@ var selectStatements = `
 
 // Statements returns a company's statements after a cursor, the newest first; at most
 // limit.
-func (r *Reader) Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor, limit int) ([]commerce.Statement, error) {
+func (r *Reader) Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
+	limit int) ([]commerce.Statement, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+`
 			and (@influencer_id::uuid is null or s.influencer_id = @influencer_id) and (@state::text is null or `+statementState+` = @state)
 			and (@after_id::uuid is null or (s.rev, s.statement_id) < (@after_rev::bigint, @after_id))
 		order by s.rev desc, s.statement_id desc limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID), "state": postgres.NullIfEmpty(filter.State),
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID),
+			"state":     postgres.NullIfEmpty(filter.State),
 			"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID), "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
@@ -72,10 +74,12 @@ func (r *Reader) Statement(ctx context.Context, companyID, statementID string) (
 // LinkedStatement returns a statement to somebody with a link to it, which was made with
 // a number (merchant.Store.LinkNumber). Where the links of that number were revoked, or
 // the statement is not the influencer's, it is commerce.ErrNotFound.
-func (r *Reader) LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error) {
+func (r *Reader) LinkedStatement(ctx context.Context, companyID, statementID, influencerID string,
+	number int64) (commerce.Statement, error) {
 	s, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+`
 			and s.statement_id = @statement_id and s.influencer_id = @influencer_id
-			and coalesce((select revoked from statement_link k where k.company_id = @company_id and k.statement_id = s.statement_id), 0) = @number::bigint`,
+			and coalesce((select revoked from statement_link k where k.company_id = @company_id and k.statement_id = s.statement_id),
+			0) = @number::bigint`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "influencer_id": influencerID, "number": number})
 	if err != nil {
 		return s, fmt.Errorf("postgres: linked statement %s of %s: %w", statementID, companyID, postgres.Translate(err))

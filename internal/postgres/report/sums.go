@@ -20,8 +20,9 @@ const inDays = ` where s.company_id = @company_id and s.day between @from and @t
 // Of what is summed by day and by month, a report reads its whole months as such where its
 // periods allow it, and the days before and after them.
 const (
-	inLooseDays = ` where s.company_id = @company_id and (s.day between @from and @until or s.day between @since and @to) and s.currency = @currency`
-	inMonths    = ` where s.company_id = @company_id and s.month between @first_month and @last_month and s.currency = @currency`
+	inLooseDays = ` where s.company_id = @company_id and (s.day between @from and @until or s.day between @since and @to) and s.currency ` +
+		`= @currency`
+	inMonths = ` where s.company_id = @company_id and s.month between @first_month and @last_month and s.currency = @currency`
 )
 
 var salesOfStore = `
@@ -33,7 +34,8 @@ var salesOfStore = `
 
 // sales adds all orders.
 func (r *reading) sales(ctx context.Context) error {
-	return r.add(ctx, salesOfStore, "orders", "sales", "attributed_orders", "attributed_sales", "pending_orders", "pending_sales", "pending_commission",
+	return r.add(ctx, salesOfStore, "orders", "sales", "attributed_orders", "attributed_sales", "pending_orders",
+		"pending_sales", "pending_commission",
 		"cancelled_orders", "cancelled_sales", "review_orders", "commission", "new_customers", "returning_orders")
 }
 
@@ -43,13 +45,17 @@ func (r *reading) costsOfStore(ctx context.Context) error {
 }
 
 // paid are the metrics of orders by who is paid, and paidSums their sums.
-var paid = []string{"orders", "sales", "pending_orders", "pending_sales", "pending_commission", "cancelled_orders", "cancelled_sales", "commission", "new_customers", "returning_orders"}
+var paid = []string{"orders", "sales", "pending_orders", "pending_sales", "pending_commission", "cancelled_orders", "cancelled_sales",
+	"commission", "new_customers", "returning_orders"}
 
-const paidSums = `sum(orders) as orders, sum(sales_minor) as sales, sum(pending_orders) as pending_orders, sum(pending_minor) as pending, sum(pending_commission_minor) as pending_commission,
-	sum(cancelled_orders) as cancelled_orders, sum(cancelled_minor) as cancelled, sum(commission_minor) as commission, sum(new_customers) as new_customers, sum(returning_orders) as returning_orders`
+const paidSums = `sum(orders) as orders, sum(sales_minor) as sales, sum(pending_orders) as pending_orders, sum(pending_minor) as pending,
+	sum(pending_commission_minor) as pending_commission,
+	sum(cancelled_orders) as cancelled_orders, sum(cancelled_minor) as cancelled, sum(commission_minor) as commission,
+	sum(new_customers) as new_customers, sum(returning_orders) as returning_orders`
 
 var salesOfInfluencers = `
-	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), orders, sales, pending_orders, pending, pending_commission, cancelled_orders, cancelled, commission, new_customers, returning_orders
+	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), orders, sales, pending_orders, pending,
+	pending_commission, cancelled_orders, cancelled, commission, new_customers, returning_orders
 	from (
 		select ` + periodOf("s.day") + ` as period, influencer_id, campaign_id, ` + paidSums + `
 		from sale_day s` + inDays + ` and influencer_id <> '' group by 1, 2, 3 limit @most) g
@@ -97,7 +103,8 @@ func (r *reading) texts(ctx context.Context, sql string, args ...any) (map[strin
 var creditsOfInfluencers = `
 	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), orders, sales
 	from (
-		select ` + periodOf("s.day") + ` as period, influencer_id, campaign_id, ` + byModel("_orders") + ` as orders, ` + byModel("_minor") + ` as sales
+		select ` + periodOf("s.day") + ` as period, influencer_id, campaign_id, ` + byModel("_orders") + ` as orders, ` +
+	byModel("_minor") + ` as sales
 		from credit_day s` + inDays + ` and influencer_id <> '' group by 1, 2, 3 limit @most) g
 	left join influencer i on i.company_id = @company_id and i.influencer_id = g.influencer_id::uuid
 	left join campaign c on c.company_id = @company_id and c.campaign_id = g.campaign_id`
@@ -158,7 +165,8 @@ var salesOfItems = `
 var salesOfItemsByWeek = `
 	select p.period, s.* from unnest(@periods::date[], @ends::date[]) as p (period, last)
 	cross join lateral (
-		select item, sum(orders)::bigint, sum(quantity)::bigint, sum(sales) from product_day s` + inDays + ` and s.day between p.period and p.last group by item) s
+		select item, sum(orders)::bigint, sum(quantity)::bigint, sum(sales) from product_day s` + inDays +
+	` and s.day between p.period and p.last group by item) s
 	limit @most`
 
 // salesOfItemsByDay are the same of periods that are days: nothing is to be added.
@@ -175,9 +183,11 @@ const productsOfItems = `
 const productOfItem = `
 	left join product d on d.company_id = @company_id and d.product_id = n.item
 	left join lateral (
-		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = n.item order by product_id limit 1) v on true
+		select product_id from product_variant v where d.product_id is null and v.company_id = @company_id and v.variant_id = n.item
+		order by product_id limit 1) v on true
 	left join lateral (
-		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id and u.sku = n.item order by product_id limit 1) u on true
+		select product_id from product_variant u where d.product_id is null and v.product_id is null and u.company_id = @company_id
+		and u.sku = n.item order by product_id limit 1) u on true
 	left join product p on p.company_id = @company_id and p.product_id = coalesce(d.product_id, v.product_id, u.product_id)`
 
 // itemSold is what was sold of an item in a period.
@@ -230,7 +240,8 @@ func (r *reading) addItems(ctx context.Context, sql string) error {
 			texts = []string{p.id, p.name, ""}
 		}
 		sales := i.sales.Shift(digits) // in minor units, perhaps with a fraction
-		if err := r.Add(i.period, texts, columns, []decimal.Decimal{decimal.NewFromInt(i.orders), decimal.NewFromInt(i.quantity), sales}); err != nil {
+		if err := r.Add(i.period, texts, columns,
+			[]decimal.Decimal{decimal.NewFromInt(i.orders), decimal.NewFromInt(i.quantity), sales}); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,8 @@ func (s *summed) order(day string, minor int64, channels ...string) rollup.Order
 
 // paid is an order for which an influencer is paid.
 func (s *summed) paid(o rollup.Order, influencerID, campaignID, couponID string, commission int64) rollup.Order {
-	o.Outcome.Payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: influencerID, CampaignID: campaignID, CouponID: couponID, CommissionMinor: commission}
+	o.Outcome.Payout = facts.Payout{State: facts.PayoutEarned, InfluencerID: influencerID, CampaignID: campaignID, CouponID: couponID,
+		CommissionMinor: commission}
 	return o
 }
 
@@ -129,7 +130,8 @@ func TestReportsOfSales(t *testing.T) {
 	t.Parallel()
 	s := sum(t)
 	yes, no := true, false
-	first, returning := s.paid(s.order("2026-03-01", 10000, "Ana Prado"), s.ana, s.spring, s.anaCoupon, 1000), s.order("2026-03-02", 5000, "Direct")
+	first, returning := s.paid(s.order("2026-03-01", 10000, "Ana Prado"), s.ana, s.spring, s.anaCoupon, 1000),
+		s.order("2026-03-02", 5000, "Direct")
 	first.First, returning.First = &yes, &no
 	pending := s.paid(s.order("2026-03-02", 700, "Beto Lima"), s.beto, "", "", 70)
 	pending.Outcome.Status, pending.Outcome.Payout.State, pending.Outcome.Credits = commerce.OrderPending, facts.PayoutExpected, nil
@@ -145,9 +147,11 @@ func TestReportsOfSales(t *testing.T) {
 
 	march := reports.Query{Name: reports.Sales, Start: "2026-03-01", End: "2026-03-31", By: reports.ByMonth}
 	s.want(march,
-		"2026-03-01 orders=3 sales=151 average_order=50.33 attributed_orders=1 attributed_sales=100 attributed_share=0.662252 pending_orders=1 pending_sales=7 pending_commission=0.7 "+
+		"2026-03-01 orders=3 sales=151 average_order=50.33 attributed_orders=1 attributed_sales=100 attributed_share=0.662252 "+
+			"pending_orders=1 pending_sales=7 pending_commission=0.7 "+
 			"cancelled_orders=1 cancelled_sales=9 review_orders=1 commission=15 cost=31 roas=3.282609 new_customers=1 returning_orders=1 cac=46",
-		"totals orders=3 sales=151 average_order=50.33 attributed_orders=1 attributed_sales=100 attributed_share=0.662252 pending_orders=1 pending_sales=7 pending_commission=0.7 "+
+		"totals orders=3 sales=151 average_order=50.33 attributed_orders=1 attributed_sales=100 attributed_share=0.662252 pending_orders=1 "+
+			"pending_sales=7 pending_commission=0.7 "+
 			"cancelled_orders=1 cancelled_sales=9 review_orders=1 commission=15 cost=31 roas=3.282609 new_customers=1 returning_orders=1 cac=46")
 	march.Currency = "USD"
 	s.want(march,
@@ -156,20 +160,26 @@ func TestReportsOfSales(t *testing.T) {
 	// Each day and each week has a row, also where nothing happened.
 	s.want(reports.Query{Name: reports.Sales, Start: "2026-02-27", End: "2026-02-28"}, "2026-02-27", "2026-02-28", "totals")
 	if lines := s.lines(reports.Query{Name: reports.Sales, Start: "2026-03-01", End: "2026-03-09", By: reports.ByWeek}); len(lines) != 4 ||
-		!strings.HasPrefix(lines[0], "2026-02-23 orders=1 sales=100 ") || !strings.HasPrefix(lines[1], "2026-03-02 orders=2 sales=51 ") || !strings.HasPrefix(lines[2], "2026-03-09 cancelled_orders=1") {
+		!strings.HasPrefix(lines[0], "2026-02-23 orders=1 sales=100 ") || !strings.HasPrefix(lines[1], "2026-03-02 orders=2 sales=51 ") ||
+		!strings.HasPrefix(lines[2], "2026-03-09 cancelled_orders=1") {
 		t.Errorf("by week: %q", lines)
 	}
 
 	s.want(reports.Query{Name: reports.Influencers, Start: "2026-03-01", End: "2026-03-31", By: reports.ByTotal, Model: "linear"},
-		"2026-03-01 Ana Prado Spring orders=1 sales=100 average_order=100 commission=10 cost=31 roas=2.439024 new_customers=1 cac=41 credited_orders=1 credited_sales=100",
-		"2026-03-01 Beto Lima pending_orders=1 pending_sales=7 pending_commission=0.7 cancelled_orders=1 cancelled_sales=9 commission=5 credited_orders=1 credited_sales=1",
-		"totals orders=1 sales=100 average_order=100 pending_orders=1 pending_sales=7 pending_commission=0.7 cancelled_orders=1 cancelled_sales=9 commission=15 cost=31 roas=2.173913 new_customers=1 cac=46 credited_orders=2 credited_sales=101")
+		"2026-03-01 Ana Prado Spring orders=1 sales=100 average_order=100 commission=10 cost=31 roas=2.439024 new_customers=1 cac=41 "+
+			"credited_orders=1 credited_sales=100",
+		"2026-03-01 Beto Lima pending_orders=1 pending_sales=7 pending_commission=0.7 cancelled_orders=1 cancelled_sales=9 commission=5 "+
+			"credited_orders=1 credited_sales=1",
+		"totals orders=1 sales=100 average_order=100 pending_orders=1 pending_sales=7 pending_commission=0.7 cancelled_orders=1 "+
+			"cancelled_sales=9 commission=15 cost=31 roas=2.173913 new_customers=1 cac=46 credited_orders=2 credited_sales=101")
 	s.want(reports.Query{Name: reports.Coupons, Start: "2026-03-01", End: "2026-03-31", By: reports.ByTotal},
 		"2026-03-01 ANA10 Ana Prado Spring orders=1 sales=100 average_order=100 commission=10 new_customers=1",
 		"totals orders=1 sales=100 average_order=100 commission=10 new_customers=1")
 
-	r, err := s.DB.Report(t.Context(), reports.Query{CompanyID: s.company, Name: reports.Sales, Start: "2026-03-09", End: "2026-03-09", Compare: reports.ComparePrevious})
-	if err != nil || !slices.Equal(r.OtherCurrencies, []string{"USD"}) || r.Query.Currency != "BRL" || r.Comparison == nil || r.Comparison.Query.Start != "2026-03-08" {
+	r, err := s.DB.Report(t.Context(),
+		reports.Query{CompanyID: s.company, Name: reports.Sales, Start: "2026-03-09", End: "2026-03-09", Compare: reports.ComparePrevious})
+	if err != nil || !slices.Equal(r.OtherCurrencies, []string{"USD"}) || r.Query.Currency != "BRL" || r.Comparison == nil ||
+		r.Comparison.Query.Start != "2026-03-08" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -181,20 +191,27 @@ func TestChannelsByEveryModel(t *testing.T) {
 	s.Sum(s.company, s.order(day, 100, "Ana Prado", "Direct", "Email"), s.order(day, 100, "Email"), s.order(day, 100, "Ana Prado", "Email"))
 	f := func(model string, want ...string) {
 		t.Helper()
-		s.want(reports.Query{Name: reports.Channels, Start: day, End: day, Model: model}, append(want, "totals credited_orders=3 credited_sales=3 share=1")...)
+		s.want(reports.Query{Name: reports.Channels, Start: day, End: day, Model: model},
+			append(want, "totals credited_orders=3 credited_sales=3 share=1")...)
 	}
-	f("first", day+" Ana Prado credited_orders=2 credited_sales=2 share=0.666667", day+" Email credited_orders=1 credited_sales=1 share=0.333333")
+	f("first", day+" Ana Prado credited_orders=2 credited_sales=2 share=0.666667",
+		day+" Email credited_orders=1 credited_sales=1 share=0.333333")
 	f("", day+" Email credited_orders=3 credited_sales=3 share=1")
-	f("linear", day+" Email credited_orders=1.83 credited_sales=1.83 share=0.61", day+" Ana Prado credited_orders=0.84 credited_sales=0.84 share=0.28", day+" Direct credited_orders=0.33 credited_sales=0.33 share=0.11")
-	f("shapley", day+" Email credited_orders=1.833333 credited_sales=1.83 share=0.61", day+" Ana Prado credited_orders=0.833334 credited_sales=0.84 share=0.28", day+" Direct credited_orders=0.333333 credited_sales=0.33 share=0.11")
+	f("linear", day+" Email credited_orders=1.83 credited_sales=1.83 share=0.61",
+		day+" Ana Prado credited_orders=0.84 credited_sales=0.84 share=0.28", day+" Direct credited_orders=0.33 credited_sales=0.33 share=0.11")
+	f("shapley", day+" Email credited_orders=1.833333 credited_sales=1.83 share=0.61",
+		day+" Ana Prado credited_orders=0.833334 credited_sales=0.84 share=0.28",
+		day+" Direct credited_orders=0.333333 credited_sales=0.33 share=0.11")
 	// Every model gives away what there is, neither more nor less.
 	for _, model := range reports.SpecOf(reports.Channels).Models {
-		if lines := s.lines(reports.Query{Name: reports.Channels, Start: day, End: day, Model: model}); !strings.Contains(lines[len(lines)-1], "credited_sales=3 ") && model != "position" && model != "time_decay" {
+		if lines := s.lines(reports.Query{Name: reports.Channels, Start: day, End: day, Model: model}); !strings.Contains(lines[len(lines)-1],
+			"credited_sales=3 ") && model != "position" && model != "time_decay" {
 			t.Errorf("%s: %q", model, lines)
 		}
 	}
 	s.want(reports.Query{Name: reports.Paths, Start: day, End: day},
-		day+" Ana Prado > Direct > Email orders=1 sales=1 share=0.333333", day+" Ana Prado > Email orders=1 sales=1 share=0.333333", day+" Email orders=1 sales=1 share=0.333333",
+		day+" Ana Prado > Direct > Email orders=1 sales=1 share=0.333333", day+" Ana Prado > Email orders=1 sales=1 share=0.333333",
+		day+" Email orders=1 sales=1 share=0.333333",
 		"totals orders=3 sales=3 share=1")
 }
 
@@ -235,9 +252,11 @@ func TestModelsOfManyPathsDivideSumsOfAnySize(t *testing.T) {
 	t.Parallel()
 	s := sum(t)
 	day := "2026-03-01"
-	s.Sum(s.company, s.order(day, math.MaxInt64-7, "Ana Prado"), s.order(day, math.MaxInt64-7, "Ana Prado"), s.order("2026-03-02", math.MaxInt64-7, "Ana Prado", "Email"))
+	s.Sum(s.company, s.order(day, math.MaxInt64-7, "Ana Prado"), s.order(day, math.MaxInt64-7, "Ana Prado"),
+		s.order("2026-03-02", math.MaxInt64-7, "Ana Prado", "Email"))
 	for _, model := range []string{"markov", "shapley"} {
-		r, err := s.DB.Report(t.Context(), reports.Query{CompanyID: s.company, Name: reports.Channels, Start: day, End: "2026-03-31", By: reports.ByMonth, Model: model})
+		r, err := s.DB.Report(t.Context(),
+			reports.Query{CompanyID: s.company, Name: reports.Channels, Start: day, End: "2026-03-31", By: reports.ByMonth, Model: model})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +278,8 @@ func TestItemsAreFoundInTheCatalogue(t *testing.T) {
 	}
 	s.Sum(s.company, o)
 	s.want(reports.Query{Name: reports.Products, Start: "2026-03-01", End: "2026-03-01"},
-		"2026-03-01 p1 Vestido orders=3 quantity=4 sales=25.51", "2026-03-01 unknown orders=1 quantity=3", "totals orders=4 quantity=7 sales=25.51")
+		"2026-03-01 p1 Vestido orders=3 quantity=4 sales=25.51", "2026-03-01 unknown orders=1 quantity=3",
+		"totals orders=4 quantity=7 sales=25.51")
 }
 
 func TestVisitorsAndClicksAreReported(t *testing.T) {
@@ -269,18 +289,25 @@ func TestVisitorsAndClicksAreReported(t *testing.T) {
 	s.Link(s.company, s.ana, s.spring, "abc")
 	s.Sum(s.company, s.paid(s.order("2026-03-01", 100, "Ana Prado"), s.ana, s.spring, "", 10))
 	s.Traffic(s.company, []facts.Traffic{
-		{Day: "2026-03-01", Of: facts.OfStore, Visitors: [5]int64{10, 5, 3, 2, 1}}, {Day: "2026-03-02", Of: facts.OfStore, Visitors: [5]int64{10}},
-		{Day: "2026-03-01", Of: facts.OfInfluencer(s.ana, s.spring), Visitors: [5]int64{4}}, {Day: "2026-03-02", Of: facts.OfInfluencer(s.beto, ""), Visitors: [5]int64{1}},
-		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{5, 5, 3, 2, 1}}, {Day: "2026-03-02", Of: facts.OfItem("sku-v1"), Visitors: [5]int64{1, 1}},
-		{Day: "2026-03-01", Of: facts.OfItem("unknown"), Visitors: [5]int64{1, 1}}, {Day: "2026-03-03", Of: facts.OfItem("v1"), Visitors: [5]int64{9, 9, 9, 9, 9}},
+		{Day: "2026-03-01", Of: facts.OfStore, Visitors: [5]int64{10, 5, 3, 2, 1}},
+		{Day: "2026-03-02", Of: facts.OfStore, Visitors: [5]int64{10}},
+		{Day: "2026-03-01", Of: facts.OfInfluencer(s.ana, s.spring), Visitors: [5]int64{4}},
+		{Day: "2026-03-02", Of: facts.OfInfluencer(s.beto, ""), Visitors: [5]int64{1}},
+		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{5, 5, 3, 2, 1}},
+		{Day: "2026-03-02", Of: facts.OfItem("sku-v1"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-01", Of: facts.OfItem("unknown"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-03", Of: facts.OfItem("v1"), Visitors: [5]int64{9, 9, 9, 9, 9}},
 	}, []facts.Clicks{{Day: "2026-03-01", Code: "abc", Clicks: 7}, {Day: "2026-03-03", Code: "abc", Clicks: 1}})
 	days := reports.Query{Name: reports.Sales, Start: "2026-03-01", End: "2026-03-02", By: reports.ByTotal}
 	s.want(days,
-		"2026-03-01 orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 clicks=7 visits=20 conversion=0.05",
-		"totals orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 clicks=7 visits=20 conversion=0.05")
+		"2026-03-01 orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 "+
+			"clicks=7 visits=20 conversion=0.05",
+		"totals orders=1 sales=1 average_order=1 attributed_orders=1 attributed_sales=1 attributed_share=1 commission=0.1 roas=10 clicks=7 "+
+			"visits=20 conversion=0.05")
 	days.Name = reports.Influencers
 	s.want(days,
-		"2026-03-01 Ana Prado Spring orders=1 sales=1 average_order=1 commission=0.1 roas=10 credited_orders=1 credited_sales=1 clicks=7 visits=4 conversion=0.25",
+		"2026-03-01 Ana Prado Spring orders=1 sales=1 average_order=1 commission=0.1 roas=10 credited_orders=1 credited_sales=1 clicks=7 "+
+			"visits=4 conversion=0.25",
 		"2026-03-01 Beto Lima visits=1",
 		"totals orders=1 sales=1 average_order=1 commission=0.1 roas=10 credited_orders=1 credited_sales=1 clicks=7 visits=5 conversion=0.2")
 	days.Name = reports.Funnel
@@ -304,7 +331,8 @@ func TestMadeUpItemsDoNotHideTheFunnel(t *testing.T) {
 		traffic = append(traffic, facts.Traffic{Day: "2026-03-01", Of: facts.OfItem(fmt.Sprint("made up ", i)), Visitors: [5]int64{1, 1}})
 	}
 	s.Traffic(s.company, traffic, nil)
-	report, err := s.DB.Report(t.Context(), reports.Query{CompanyID: s.company, Name: reports.Funnel, Start: "2026-03-01", End: "2026-03-02", By: reports.ByDay})
+	report, err := s.DB.Report(t.Context(),
+		reports.Query{CompanyID: s.company, Name: reports.Funnel, Start: "2026-03-01", End: "2026-03-02", By: reports.ByDay})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +343,8 @@ func TestMadeUpItemsDoNotHideTheFunnel(t *testing.T) {
 	}
 	const listed = reports.MaxRows / 2 / 2 // of each of two days
 	if items["p1 Vestido "] != 1 || items["  no catalogue"] != 3 || len(report.Rows) != listed+2 || items["  "] != madeUp+1-listed {
-		t.Errorf("%d rows; the product has %d, the item %d, the others %d", len(report.Rows), items["p1 Vestido "], items["  no catalogue"], items["  "])
+		t.Errorf("%d rows; the product has %d, the item %d, the others %d", len(report.Rows), items["p1 Vestido "],
+			items["  no catalogue"], items["  "])
 	}
 	if total := report.Totals.Sums[viewed].IntPart(); total != madeUp+4 {
 		t.Errorf("%d were seen in all", total)

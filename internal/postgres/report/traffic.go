@@ -41,7 +41,8 @@ var (
 	visitsOfInfluencers = `
 	select g.period, g.influencer_id, coalesce(i.name, ''), g.campaign_id, coalesce(c.name, ''), visits
 	from (
-		select ` + periodOf("s.day") + ` as period, substring(of from 3 for 36) as influencer_id, substring(of from 40) as campaign_id, sum(visited) as visits
+		select ` + periodOf("s.day") +
+		` as period, substring(of from 3 for 36) as influencer_id, substring(of from 40) as campaign_id, sum(visited) as visits
 		from ` + visitors(`of >= 'i:' and of < 'i;'`) + ` group by 1, 2, 3 limit @most) g
 	left join influencer i on i.company_id = @company_id and i.influencer_id = g.influencer_id::uuid
 	left join campaign c on c.company_id = @company_id and c.campaign_id = g.campaign_id`
@@ -69,14 +70,16 @@ func funnelOf(items string) string {
 	select period, product_id, name, '', viewed, added, checkout, bought from r where product_id is not null
 	union all
 	select * from (
-		select period, '', '', case when place <= @unknown::int then item else '' end, sum(viewed)::bigint, sum(added)::bigint, sum(checkout)::bigint, sum(bought)::bigint
+		select period, '', '', case when place <= @unknown::int then item
+		else '' end, sum(viewed)::bigint, sum(added)::bigint, sum(checkout)::bigint, sum(bought)::bigint
 		from (
 			select r.*, row_number() over (partition by period order by bought desc, viewed desc, item) as place from r where product_id is null) s
 		group by 1, 2, 3, 4) u
 	limit @most`
 }
 
-const stagesOfItem = `sum(viewed)::bigint as viewed, sum(added)::bigint as added, sum(checkout)::bigint as checkout, sum(bought)::bigint as bought`
+const stagesOfItem = `sum(viewed)::bigint as viewed, sum(added)::bigint as added, sum(checkout)::bigint as checkout, ` +
+	`sum(bought)::bigint as bought`
 
 const ofItems = `of >= 'p:' and of < 'p;'`
 
@@ -88,7 +91,8 @@ var (
 	funnelOfWeeks = funnelOf(`
 		select p.period, s.* from unnest(@periods::date[], @ends::date[]) as p (period, last)
 		cross join lateral (
-			select of, ` + stagesOfItem + ` from traffic_day s` + onDays + ` and s.day between p.period and p.last and ` + ofItems + ` group by of) s`)
+			select of, ` + stagesOfItem + ` from traffic_day s` + onDays + ` and s.day between p.period and p.last and ` +
+		ofItems + ` group by of) s`)
 
 	// Of periods that are days nothing is to be added.
 	funnelOfDays = funnelOf(`
@@ -136,9 +140,10 @@ func (r *reading) addFunnel(ctx context.Context, sql string) error {
 	}
 	columns, period, p := r.columns("viewed", "added_to_cart", "began_checkout", "bought"), "", [3]string{}
 	counts := make([]int64, len(columns))
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}, func() error {
-		return r.AddCounts(period, []string{p[0], p[1], p[2]}, columns, counts)
-	})
+	_, err = pgx.ForEachRow(rows,
+		[]any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}, func() error {
+			return r.AddCounts(period, []string{p[0], p[1], p[2]}, columns, counts)
+		})
 	return err
 }
 

@@ -38,7 +38,8 @@ var statementRows = postgres.Rows[statements.Statement]{
 
 var insertStatements = `
 	insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
-	select @company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor from ` + statementRows.Unnest("s") + `
+	select @company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor from ` +
+	statementRows.Unnest("s") + `
 	on conflict (company_id, statement_id) do nothing`
 
 // Insert stores statements that are asked for and not stored yet.
@@ -75,7 +76,8 @@ func (t Tx) InsertPayments(ctx context.Context, companyID string, payments []sta
 // there is none.
 func (t Tx) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
 	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s statements.Statement, err error) {
-		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev, &s.AskedAt, &s.Actor, &s.Summed)
+		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev,
+			&s.AskedAt, &s.Actor, &s.Summed)
 		return s, err
 	}, `
 		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor, summed from statement
@@ -98,7 +100,8 @@ func (t Tx) Freeze(ctx context.Context, companyID string, s statements.Statement
 		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
 		from (
 			select order_id, entry from ledger_entry
-			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null and payable_on <= @end_date::date
+			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null
+			and payable_on <= @end_date::date
 			order by payable_on limit @most) f
 		left join orders o on o.company_id = @company_id and o.order_id = f.order_id
 		left join payout p on p.company_id = @company_id and p.order_id = f.order_id and p.currency = @currency
@@ -153,15 +156,19 @@ func SumAll(ctx context.Context, q postgres.Querier, companyID, statementID stri
 func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *statements.Sum, limit int) (n int, err error) {
 	order, number := sum.Last()
 	rows, err := q.Query(ctx, `
-		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor, currency, payable_on
-		from ledger_entry where company_id = @company_id and statement_id = @statement_id and (order_id collate "C", entry) > (@order::text, @number::int)
+		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
+		currency, payable_on
+		from ledger_entry where company_id = @company_id and statement_id = @statement_id
+		and (order_id collate "C", entry) > (@order::text, @number::int)
 		order by order_id collate "C", entry limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "order": order, "number": number, "most": limit})
 	if err != nil {
 		return 0, fmt.Errorf("entries of a statement: %w", err)
 	}
 	var e ledger.Entry
-	if _, err := pgx.ForEachRow(rows, []any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, postgres.Day(&e.PayableOn)},
+	if _, err := pgx.ForEachRow(rows,
+		[]any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
+			postgres.Day(&e.PayableOn)},
 		func() error { n++; sum.Add(order, e); return nil }); err != nil {
 		return n, fmt.Errorf("entries of a statement: %w", err)
 	}
@@ -174,17 +181,21 @@ func (t Tx) KeepSum(ctx context.Context, companyID, statementID string, sum *sta
 	if err != nil {
 		return err
 	}
-	return postgres.Exec(ctx, t.tx, "keep a sum", `update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+	return postgres.Exec(ctx, t.tx, "keep a sum",
+		`update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": packed})
 }
 
 // Close stores what a statement has. One that is closed stays as it is.
 func (t Tx) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
 	return postgres.Exec(ctx, t.tx, "close a statement", `
-		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric, total_minor = @total::numeric,
-			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid, digest = @digest::bytea
+		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric,
+			total_minor = @total::numeric,
+			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid,
+				digest = @digest::bytea
 		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
-		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening), "total": whole(c.Total),
+		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening),
+			"total":   whole(c.Total),
 			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest})
 }
 

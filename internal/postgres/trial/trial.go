@@ -42,7 +42,8 @@ func (s *Store) Try(ctx context.Context, companyID string, change preview.Change
 	return s.try(ctx, companyID, change, lockWait, lockHeld)
 }
 
-func (s *Store) try(ctx context.Context, companyID string, change preview.Change, wait, held time.Duration) (tried preview.Tried, err error) {
+func (s *Store) try(ctx context.Context, companyID string, change preview.Change, wait,
+	held time.Duration) (tried preview.Tried, err error) {
 	err = s.db.Undone(ctx, func(tx pgx.Tx) error {
 		t := trial{tx: tx, company: companyID, tried: &tried}
 		if err := t.lock(ctx, wait); err != nil {
@@ -80,7 +81,8 @@ func (t *trial) lock(ctx context.Context, wait time.Duration) (err error) {
 	if t.tried.Before, err = cases.In(t.tx).Rules(ctx, t.company); err != nil {
 		return fmt.Errorf("postgres: rules before a change: %w", postgres.Translate(err))
 	}
-	if err := t.tx.QueryRow(ctx, `select rules_rev from company where company_id = $1 for no key update`, t.company).Scan(&locked); err != nil {
+	if err := t.tx.QueryRow(ctx, `select rules_rev from company where company_id = $1 for no key update`,
+		t.company).Scan(&locked); err != nil {
 		return fmt.Errorf("postgres: lock company %s: %w", t.company, postgres.Translate(err))
 	}
 	if locked == read {
@@ -161,7 +163,8 @@ func (v *view) Cases(ctx context.Context, companyID string, limits facts.Limits,
 }
 
 // Visitors implements caseload.Reader.
-func (v *view) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (int, facts.Read, error) {
+func (v *view) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case,
+	budget int) (int, facts.Read, error) {
 	return v.facts.Visitors(ctx, companyID, limits, list, budget)
 }
 

@@ -32,7 +32,8 @@ func TestOrdersDoNotWaitForATrial(t *testing.T) {
 	f, _, store := open(t)
 	company := f.Store.Live.CompanyID
 	_, err := store.Try(t.Context(), company, func(ctx context.Context) error {
-		if err := f.DB.SetUnproven(ctx, commerce.Author{CompanyID: company, At: time.Now()}, "nobody", commerce.UnprovenPay); !errors.Is(err, commerce.ErrNotFound) {
+		if err := f.DB.SetUnproven(ctx, commerce.Author{CompanyID: company, At: time.Now()}, "nobody", commerce.UnprovenPay); !errors.Is(err,
+			commerce.ErrNotFound) {
 			t.Errorf("the change sees %v", err)
 		}
 		f.Put(reporttest.Order{CompanyID: company, ID: "1"}) //nolint:contextcheck // another connection: it waits for ever if it has to wait

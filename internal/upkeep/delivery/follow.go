@@ -83,7 +83,8 @@ func streamIn(streams map[string]*streamOf, id []byte, at time.Time) *streamOf {
 
 // followStreams looks at the numbers of events that were stored now, and at what senders
 // gave up.
-func (l *Ledger) followStreams(ctx context.Context, store Store, companyID string, days map[time.Time]*rememberedDay, counted []Once) error {
+func (l *Ledger) followStreams(ctx context.Context, store Store, companyID string, days map[time.Time]*rememberedDay,
+	counted []Once) error {
 	streams := l.arrived.streams
 	for i := range l.notices {
 		for _, n := range l.notices[i].Numbers {

@@ -163,7 +163,8 @@ func (l *Ledger) AddNotice(n *facts.Notice, from Source) {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {
 		l.AddOnce(Once{
-			id: digestOf("dropped", n.Dropped.ID, reason), at: n.ReceivedAt, outcome: Dropped + reason, events: n.Dropped.Counts[reason], from: from, stream: stream,
+			id: digestOf("dropped", n.Dropped.ID, reason), at: n.ReceivedAt, outcome: Dropped + reason, events: n.Dropped.Counts[reason],
+			from: from, stream: stream,
 		})
 	}
 }

@@ -98,7 +98,8 @@ func TestAStreamIsBounded(t *testing.T) {
 	if _, err := Unpack(s.Top, s.Pack()); err != nil {
 		t.Error(err)
 	}
-	for _, packed := range [][]byte{{1}, {1, 0}, {0, 0, 0}, {9, 9, 2}, {1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2}, slices.Repeat([]byte{2, 0, 2}, maxGaps+1)} {
+	for _, packed := range [][]byte{{1}, {1, 0}, {0, 0, 0}, {9, 9, 2}, {1, 0xff, 0xff, 0xff, 0xff, 0x0f, 2},
+		slices.Repeat([]byte{2, 0, 2}, maxGaps+1)} {
 		if _, err := Unpack(1000, packed); err == nil && len(packed) != 3 || packed[0] == 0 && err == nil {
 			t.Errorf("% x is taken", packed)
 		}

@@ -137,7 +137,8 @@ func (l *Ledger) writeDays(ctx context.Context, store Store, companyID string, d
 }
 
 // countOnce counts what was not counted before, and returns what that is.
-func (l *Ledger) countOnce(ctx context.Context, store Store, companyID string, days map[time.Time]*rememberedDay) (counted []Once, err error) {
+func (l *Ledger) countOnce(ctx context.Context, store Store, companyID string,
+	days map[time.Time]*rememberedDay) (counted []Once, err error) {
 	if len(l.once) == 0 {
 		return nil, nil
 	}

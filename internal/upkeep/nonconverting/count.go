@@ -71,7 +71,8 @@ type Rules interface {
 // Step begins the count of the next day that is due, or looks at the day's next visitors, at most
 // chunk. lock keeps the owners of the company's partition from applying anything until the
 // transaction ends. more is false where nothing is due; ended: the count of a day is.
-func Step(ctx context.Context, store Store, rules Rules, companyID string, now time.Time, chunk int, lock func(ctx context.Context) error) (more, ended bool, err error) {
+func Step(ctx context.Context, store Store, rules Rules, companyID string, now time.Time, chunk int,
+	lock func(ctx context.Context) error) (more, ended bool, err error) {
 	count, err := store.Count(ctx, companyID)
 	if err != nil {
 		return false, false, err

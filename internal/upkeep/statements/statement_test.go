@@ -23,7 +23,8 @@ func TestRecordsOfStatementsAndPayments(t *testing.T) {
 	}
 	statement := func(c wire.Commerce) error {
 		s, err := Parse(c)
-		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7, AskedAt: noon, Actor: "cli"}); err == nil && !reflect.DeepEqual(s, want) {
+		if want := (Statement{StatementID: id, InfluencerID: influencer, Currency: "BRL", EndDate: "2026-04-30", MinimumMinor: 5, Rev: 7,
+			AskedAt: noon, Actor: "cli"}); err == nil && !reflect.DeepEqual(s, want) {
 			t.Errorf("%+v, want %+v", s, want)
 		}
 		return err

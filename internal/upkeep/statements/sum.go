@@ -37,7 +37,8 @@ type Closed struct {
 // after them.
 func Close(s Statement, before *Closed, entries *Sum) Closed {
 	entries.endOrder()
-	c := Closed{Statement: s, StartDate: entries.firstDay, Entries: entries.count, Lines: entries.lines, Digest: entries.Digest(), RunID: s.StatementID}
+	c := Closed{Statement: s, StartDate: entries.firstDay, Entries: entries.count, Lines: entries.lines,
+		Digest: entries.Digest(), RunID: s.StatementID}
 	if before != nil {
 		c.StartDate = dayAfter(before.EndDate)
 		if before.Carried {
@@ -134,7 +135,8 @@ func (s *Sum) Add(orderID string, e ledger.Entry) {
 	amount := decimal.NewFromInt(e.AmountMinor)
 	s.amount, s.net[e.PayableOn] = s.amount.Add(amount), s.net[e.PayableOn].Add(amount)
 	// JSON, so that no two entries have one text, whatever is in an order's id.
-	text, err := json.Marshal([]any{orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn, e.Reverses})
+	text, err := json.Marshal([]any{orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency,
+		e.PayableOn, e.Reverses})
 	if err != nil {
 		panic(err) // texts and numbers are always JSON
 	}

@@ -85,7 +85,8 @@ func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
 	if !bytes.Equal(one, digest(2, entry(1, 10), entry(2, 5), entry(1, 7))) {
 		t.Error("equal entries have two digests")
 	}
-	for _, other := range [][]byte{digest(1, entry(1, 10), entry(2, -10), entry(1, 7)), digest(0), digest(2, entry(1, 5), entry(2, 10), entry(1, 7)), digest(2, entry(1, 10), entry(3, 5), entry(1, 7))} {
+	for _, other := range [][]byte{digest(1, entry(1, 10), entry(2, -10), entry(1, 7)), digest(0),
+		digest(2, entry(1, 5), entry(2, 10), entry(1, 7)), digest(2, entry(1, 10), entry(3, 5), entry(1, 7))} {
 		if bytes.Equal(one, other) {
 			t.Error("other entries have the same digest")
 		}
@@ -124,7 +125,8 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 	want := sumOf(func(int) bool { return false })
 	for at := range len(entries) + 1 {
 		got := sumOf(func(i int) bool { return at == len(entries) || i == at })
-		if !bytes.Equal(got.Digest, want.Digest) || got.Lines != want.Lines || got.Entries != want.Entries || !got.Total.Equal(want.Total) || got.StartDate != want.StartDate {
+		if !bytes.Equal(got.Digest, want.Digest) || got.Lines != want.Lines || got.Entries != want.Entries || !got.Total.Equal(want.Total) ||
+			got.StartDate != want.StartDate {
 			t.Errorf("with a pause at %d: %+v, want %+v", at, got, want)
 		}
 	}

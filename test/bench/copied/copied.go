@@ -39,14 +39,17 @@ type Progress struct {
 
 // Progress reads how far the processor is.
 func (d *Database) Progress(ctx context.Context) (p Progress, err error) {
-	return p, d.conn.QueryRow(ctx, `select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute) + (select count(*) from recompute_span)`).Scan(&p.Records, &p.Queued)
+	return p, d.conn.QueryRow(ctx,
+		`select (select coalesce(sum(next), 0)::bigint from consumer_offset), (select count(*) from recompute) + (select count(*) from `+
+			`recompute_span)`).Scan(&p.Records, &p.Queued)
 }
 
 // Attributed counts orders with an influencer who is paid for them, and the touches
 // among which the model linear divides all orders.
 func (d *Database) Attributed(ctx context.Context) (orders, touches int, err error) {
 	return orders, touches, d.conn.QueryRow(ctx, `
-		select (select count(*) from payout where influencer_id is not null), (select count(*) from credit where linear_minor is not null and position > 0)`).Scan(&orders, &touches)
+		select (select count(*) from payout where influencer_id is not null),
+		(select count(*) from credit where linear_minor is not null and position > 0)`).Scan(&orders, &touches)
 }
 
 // Checkpoint writes all that is in memory to disk, so that what is measured next does
@@ -59,7 +62,8 @@ func (d *Database) Checkpoint(ctx context.Context) error {
 // Empty lists the tables without rows. A partitioned table counts as one.
 func (d *Database) Empty(ctx context.Context) (tables []string, err error) {
 	rows, err := d.conn.Query(ctx, `
-		select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`)
+		select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+		order by relname`)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,8 @@ func (d *Database) Sizes(ctx context.Context, tables []string) (map[string]int64
 		var bytes int64
 		if err := d.conn.QueryRow(ctx, `
 			select pg_total_relation_size($1::text::regclass)
-				+ coalesce((select sum(pg_total_relation_size(relid)) from pg_partition_tree($1::text::regclass) where isleaf), 0)::bigint`, quote(table)).Scan(&bytes); err != nil {
+				+ coalesce((select sum(pg_total_relation_size(relid)) from pg_partition_tree($1::text::regclass) where isleaf), 0)::bigint`,
+			quote(table)).Scan(&bytes); err != nil {
 			return nil, err
 		}
 		sizes[table] = bytes
@@ -181,7 +186,8 @@ type Statement struct {
 // Statements lists the dearest statements of a database since CountStatements.
 func (d *Database) Statements(ctx context.Context, database string, most int) ([]Statement, error) {
 	rows, err := d.conn.Query(ctx, `
-		select regexp_replace(s.query, '\s+', ' ', 'g'), s.calls, s.rows, s.total_exec_time, s.total_plan_time, s.wal_bytes::bigint, s.shared_blks_hit + s.shared_blks_read
+		select regexp_replace(s.query, '\s+', ' ', 'g'), s.calls, s.rows, s.total_exec_time, s.total_plan_time, s.wal_bytes::bigint,
+		s.shared_blks_hit + s.shared_blks_read
 		from pg_stat_statements s join pg_database b on b.oid = s.dbid and b.datname = $1
 		order by s.total_exec_time + s.total_plan_time desc limit $2`, database, most)
 	if err != nil {

@@ -55,17 +55,20 @@ func Waiting(ctx context.Context, dsn string) (n int, err error) {
 // Sessions is how many connections of programs this database has beside this one.
 func (d *Database) Sessions(ctx context.Context) (n int, err error) {
 	return n, d.conn.QueryRow(ctx, `
-		select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`).Scan(&n)
+		select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+			and backend_type = 'client backend'`).Scan(&n)
 }
 
 // WaitingOnceCredited returns how many orders wait to be computed, once an order has an
 // influencer who is named for it, and -1 until then.
 func (d *Database) WaitingOnceCredited(ctx context.Context, orderID string) (queued int64, err error) {
 	return queued, d.conn.QueryRow(ctx, `
-		select case when exists (select 1 from payout where order_id = $1 and influencer_id is not null) then (select count(*) from recompute) else -1 end`, orderID).Scan(&queued)
+		select case when exists (select 1 from payout where order_id = $1 and influencer_id is not null) then (select count(*) from recompute)
+		else -1 end`, orderID).Scan(&queued)
 }
 
 // Stored is how many events and orders are stored.
 func (d *Database) Stored(ctx context.Context) (events, orders int64, err error) {
-	return events, orders, d.conn.QueryRow(ctx, `select (select count(*) from event_fact), (select count(*) from orders)`).Scan(&events, &orders)
+	return events, orders,
+		d.conn.QueryRow(ctx, `select (select count(*) from event_fact), (select count(*) from orders)`).Scan(&events, &orders)
 }

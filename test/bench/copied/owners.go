@@ -25,7 +25,8 @@ func (d *Database) RecordMoves(ctx context.Context) error {
 		create table prove.moved (number bigserial primary key, topic text, partition int, epoch bigint, was bigint, is_now bigint, process text);
 		create function prove.keep() returns trigger language plpgsql as $$ begin
 			insert into prove.moved (topic, partition, epoch, was, is_now, process)
-			values (new.topic, new.partition, new.epoch, case tg_op when 'INSERT' then new.next else old.next end, new.next, current_setting('application_name'));
+			values (new.topic, new.partition, new.epoch, case tg_op when 'INSERT' then new.next
+				else old.next end, new.next, current_setting('application_name'));
 			return null;
 		end $$;
 		create trigger keep after insert or update on consumer_offset for each row execute function prove.keep()`)
@@ -46,7 +47,8 @@ func (d *Database) Moves(ctx context.Context) ([]Moved, error) {
 func (d *Database) MovesSince(ctx context.Context, process string, kept int64) (n int, err error) {
 	return n, d.conn.QueryRow(ctx, `
 		select count(*) from prove.moved m where m.number > $2 and m.process <> $1 and m.was < m.is_now and $1 = (
-			select b.process from prove.moved b where b.topic = m.topic and b.partition = m.partition and b.number <= $2 order by b.number desc limit 1)`,
+			select b.process from prove.moved b where b.topic = m.topic and b.partition = m.partition and b.number <= $2 order by b.number desc
+			limit 1)`,
 		process, kept).Scan(&n)
 }
 
@@ -94,7 +96,8 @@ func Blocked(ctx context.Context, dsn, text string) (process string, err error) 
 	}
 	defer conn.Close(ctx)
 	return process, conn.QueryRow(ctx, `
-		select coalesce(min(application_name), '') from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and strpos(query, $1) > 0`, text).Scan(&process)
+		select coalesce(min(application_name), '') from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+		and strpos(query, $1) > 0`, text).Scan(&process)
 }
 
 // CountedStored is how many events were counted as stored, each when it was stored.

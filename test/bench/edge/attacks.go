@@ -68,11 +68,13 @@ func bodies() []attack {
 		plain("no JSON, one mebibyte", 400, filled("[", bodyBytes-200)),
 		plain("500 rejected events", 200, "["+strings.TrimSuffix(filled("1,", 1000), ",")+"]"),
 		plain("500 rejected for many reasons", 200, "["+strings.TrimSuffix(filled(
-			`1,{"event":7},{"event":"X","seq":-1},{"event":"X","eventId":"x"},{"event":"X","timestamp":"x"},{"event":"X","payload":1},{"event":"X","identity":1},{"event":"X","context":1},{"event":"CHECKOUT_COMPLETED"},`, 500*20), ",")+"]"),
+			`1,{"event":7},{"event":"X","seq":-1},{"event":"X","eventId":"x"},{"event":"X","timestamp":"x"},{"event":"X","payload":1},`+
+				`{"event":"X","identity":1},{"event":"X","context":1},{"event":"CHECKOUT_COMPLETED"},`, 500*20), ",")+"]"),
 		plain("a rejected event full of phones", 200, `{"event":"X","seq":-1,"payload":{"a":"`+filled("+5511987654321 ", 8000)+`"}}`),
 		plain("500 smallest events", 200, "["+strings.TrimSuffix(filled(`{"event":"A"},`, 14*500), ",")+"]"),
 		plain("a member for each byte", 200, event(`{`+strings.TrimSuffix(filled(`"":0,`, room), ",")+`}`)),
-		plain("items of other names", 200, `{"event":"ADD_TO_CART","payload":{"items":[`+strings.TrimSuffix(filled(`{"id":"1"},`, room), ",")+`]}}`),
+		plain("items of other names", 200,
+			`{"event":"ADD_TO_CART","payload":{"items":[`+strings.TrimSuffix(filled(`{"id":"1"},`, room), ",")+`]}}`),
 		plain("bytes that are no UTF-8", 200, event(`"`+filled("\xffa", room)+`"`)),
 		plain("characters that are replaced", 200, event(`"`+filled(`\u0000a`, room)+`"`)),
 		plain("an envelope of escapes", 200, envelope(filled(`\\\\`, room))),
@@ -87,7 +89,8 @@ func texts() []attack {
 	quoted := func(text string) string { return event(`"` + filled(text, room) + `"`) }
 	page := func(url string) string {
 		return `{"event":"X","context":{"page":{"url":"` + url + `","path":"` + url + `","referrer":"` + url + `","title":"` + url + `"},` +
-			`"campaign":{"source":"` + url + `","medium":"` + url + `","name":"` + url + `","content":"` + url + `","term":"` + url + `"},"userAgent":"` + url + `"}}`
+			`"campaign":{"source":"` + url + `","medium":"` + url + `","name":"` + url + `","content":"` + url + `","term":"` + url +
+			`"},"userAgent":"` + url + `"}}`
 	}
 	return []attack{
 		plain("phones in a payload", 200, quoted("+5511987654321 ")),
@@ -109,7 +112,8 @@ func texts() []attack {
 		plain("words before phones in a payload", 200, quoted("tel 1234567890 ")),
 		plain("members that name ids", 200, event(`{`+strings.TrimSuffix(numbered(`"user_id":"%d",`, room), ",")+`}`)),
 		plain("members that name phones", 200, event(`{`+strings.TrimSuffix(numbered(`"phone":"%d",`, room), ",")+`}`)),
-		plain("JSON in JSON in a payload", 200, event(`"`+strings.ReplaceAll(event(`"`+strings.ReplaceAll(event(`"`+filled("a@b.cc ", room/2)+`"`), `"`, `\"`)+`"`), `"`, `\"`)+`"`)),
+		plain("JSON in JSON in a payload", 200,
+			event(`"`+strings.ReplaceAll(event(`"`+strings.ReplaceAll(event(`"`+filled("a@b.cc ", room/2)+`"`), `"`, `\"`)+`"`), `"`, `\"`)+`"`)),
 		plain("phones in every text", 200, page("https://wa.me/"+filled("+5511987654321", 2000))),
 		plain("escapes in every text", 200, page("https://x.com/?"+filled("%25", 2000))),
 		plain("campaigns in every text", 200, page("https://x.com/?"+filled("utm_source=a&", 2000))),
@@ -117,9 +121,12 @@ func texts() []attack {
 		plain("ids in every text", 200, page("https://x.com/?"+filled("user_id=1&", 2000))),
 		plain("an unknown user agent", 200, `{"event":"X","context":{"userAgent":"`+changing+filled("(a;b)", 500)+`"}}`),
 		plain("an unknown user agent of words", 200, `{"event":"X","context":{"userAgent":"`+changing+filled("a/1 ", 500)+`"}}`),
-		plain("an unknown page and phone", 200, `{"event":"X","identity":{"phone":"+49`+changing+`","email":"`+changing+`@x.com"},"visitorId":"`+changing+`","context":{"page":{"url":"https://x.com/`+changing+`"}}}`),
+		plain("an unknown page and phone", 200,
+			`{"event":"X","identity":{"phone":"+49`+changing+`","email":"`+changing+`@x.com"},"visitorId":"`+changing+
+				`","context":{"page":{"url":"https://x.com/`+changing+`"}}}`),
 		plain("an identity that is no phone", 200, `{"event":"X","identity":{"phone":"+`+filled("٤", 300)+`","email":"`+filled("a@", 300)+`"}}`),
-		plain("an identity of digits", 200, `{"event":"X","identity":{"phone":"`+filled("5511987654321", 300)+`","customer_id":"`+filled("Ａ", 300)+`"}}`),
+		plain("an identity of digits", 200,
+			`{"event":"X","identity":{"phone":"`+filled("5511987654321", 300)+`","customer_id":"`+filled("Ａ", 300)+`"}}`),
 	}
 }
 
@@ -145,7 +152,8 @@ func encodings() []attack {
 	var all []attack
 	add := func(name, encoding string, status int, body string) {
 		header, text := packed(encoding, body)
-		all = append(all, attack{name + ", " + encoding, post(header, text), len(post(header, "")) + min(len(body), maxRatio*len(text), bodyBytes), status})
+		all = append(all, attack{name + ", " + encoding, post(header, text),
+			len(post(header, "")) + min(len(body), maxRatio*len(text), bodyBytes), status})
 	}
 	noise := func(n int) string { // does not compress
 		var out strings.Builder
@@ -161,7 +169,8 @@ func encodings() []attack {
 	}
 	// RFC 8878: a window of 8 MiB, and one last block that repeats a byte 131,071 times.
 	frame := "\x28\xb5\x2f\xfd\x00\x68" + "\xfb\xff\x0f" + " "
-	all = append(all, attack{"a window of 8 MiB, zstd", post("Content-Encoding: zstd\r\n", frame), len(post("Content-Encoding: zstd\r\n", "")) + maxRatio*len(frame), 413})
+	all = append(all, attack{"a window of 8 MiB, zstd", post("Content-Encoding: zstd\r\n", frame),
+		len(post("Content-Encoding: zstd\r\n", "")) + maxRatio*len(frame), 413})
 	return all
 }
 
@@ -195,7 +204,8 @@ func requests() []attack {
 		known("asking for too many events", 400, ask(strings.Repeat(`"",`, 10_000))),
 		known("asking with what is no JSON", 400, filled("[", 32<<10)),
 		{"chunks of one byte", chunked, len(chunked), 200},
-		{"a short link under a long host", "GET /s/" + linkCode + " HTTP/1.1\r\nHost: " + filled("a.", headerRoom) + "com\r\n\r\n", headerRoom, 302},
+		{"a short link under a long host",
+			"GET /s/" + linkCode + " HTTP/1.1\r\nHost: " + filled("a.", headerRoom) + "com\r\n\r\n", headerRoom, 302},
 		{"an unknown company", strings.Replace(post("", small), company, "co_nobody", 1), len(post("", small)), 401},
 		with("a wrong API key", "Authorization: Bearer trb_live_0123456789abcdefghijklmnopqrstuvwxyz0123\r\n", 401),
 		with("a long API key", "Authorization: Bearer "+filled("k", headerRoom)+"\r\n", 401),
@@ -209,7 +219,8 @@ func requests() []attack {
 		with("an unknown encoding", "Content-Encoding: "+filled("x", headerRoom)+"\r\n", 415),
 		with("headers that are too large", "X-A: "+filled("a", 20<<10)+"\r\n", 431),
 		get("a pixel", "/v1/pixel.gif?companyId="+company, "", 200),
-		get("a pixel of phones", "/v1/pixel.gif?companyId="+company+"&payload=%7B%22a%22:%22"+filled("+5511987654321", headerRoom)+"%22%7D", "", 200),
+		get("a pixel of phones",
+			"/v1/pixel.gif?companyId="+company+"&payload=%7B%22a%22:%22"+filled("+5511987654321", headerRoom)+"%22%7D", "", 200),
 		get("a pixel of parameters", "/v1/pixel.gif?companyId="+company+filled("&a", headerRoom), "", 200),
 		get("a pixel that is no JSON", "/v1/pixel.gif?companyId="+company+"&payload="+filled("[", headerRoom), "", 400),
 		get("a short link", "/s/"+linkCode, "User-Agent: Mozilla/5.0\r\n", 302),

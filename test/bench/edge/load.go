@@ -52,11 +52,16 @@ const (
 
 // eventText is an event of 824 bytes with four identities.
 func eventText(phone string) string {
-	return `{"event":"CHECKOUT_COMPLETED","eventId":"` + idMark + `","timestamp":"2026-11-21T03:00:00.000Z","visitorId":"c1-7f0e5b9a44d2e18f",` +
-		`"payload":{"items":[{"item_id":"SKU-10023","name":"Merino Crew Sweater","item_quantity":1,"price":89.00},{"item_id":"SKU-20417","name":"Wool Socks 3-pack","item_quantity":2,"price":24.50}],"total":138.00,"currency":"EUR"},` +
-		`"identity":{"email":"` + emailMark + `example.com","phone":"` + phone + `","customer_id":"cus_5521907","cart_token":"c1-7f0e5b9a44d2e18f"},` +
-		`"context":{"page":{"url":"https://shop.example.com/checkout/thank-you?order=100482","referrer":"https://shop.example.com/checkout/payment"},` +
-		`"campaign":{"source":"newsletter","medium":"email","name":"autumn_sale_2026","content":"hero"},"userAgent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36","locale":"de-DE"}}`
+	return `{"event":"CHECKOUT_COMPLETED","eventId":"` + idMark +
+		`","timestamp":"2026-11-21T03:00:00.000Z","visitorId":"c1-7f0e5b9a44d2e18f",` +
+		`"payload":{"items":[{"item_id":"SKU-10023","name":"Merino Crew Sweater","item_quantity":1,"price":89.00},{"item_id":"SKU-20417",` +
+		`"name":"Wool Socks 3-pack","item_quantity":2,"price":24.50}],"total":138.00,"currency":"EUR"},` +
+		`"identity":{"email":"` + emailMark + `example.com","phone":"` + phone +
+		`","customer_id":"cus_5521907","cart_token":"c1-7f0e5b9a44d2e18f"},` +
+		`"context":{"page":{"url":"https://shop.example.com/checkout/thank-you?order=100482",` +
+		`"referrer":"https://shop.example.com/checkout/payment"},` +
+		`"campaign":{"source":"newsletter","medium":"email","name":"autumn_sale_2026","content":"hero"},"userAgent":"Mozilla/5.0 (X11; Linux ` +
+		`x86_64) AppleWebKit/537.36","locale":"de-DE"}}`
 }
 
 // mark is a place in a body where digits count up.

@@ -48,11 +48,13 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.runs, "runs", 5, "runs of each line; the table has their medians")
 	flags.DurationVar(&o.length, "for", 2*time.Second, "length of what is measured")
 	flags.DurationVar(&o.warm, "warm", time.Second, "load before that")
-	flags.StringVar(&o.only, "only", "", "measure these servers alone, separated by semicolons: nothing; franz; edge; edge, acks=1; edge, spool")
+	flags.StringVar(&o.only, "only", "",
+		"measure these servers alone, separated by semicolons: nothing; franz; edge; edge, acks=1; edge, spool")
 	flags.StringVar(&o.load, "load", "", "measure the loads alone whose names hold this; with a dot at its end, the one load of that name")
 	flags.BoolVar(&o.perf, "perf", false, "count instructions and context switches by perf(1), which must be there")
 	flags.BoolVar(&o.attacks, "attacks", false, "measure what a stranger's requests cost the edge, and not the loads; -load names some")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of each server process to this file, and what is in its memory beside it with .heap; the last one stays")
+	flags.StringVar(&o.profile, "profile", "",
+		"write a CPU profile of each server process to this file, and what is in its memory beside it with .heap; the last one stays")
 	flags.StringVar(&o.serve, "serve", "", "internal: the role of a process that the benchmark started")
 	flags.StringVar(&o.broker, "broker", "", "internal: its broker")
 	if err := flags.Parse(args); err != nil {

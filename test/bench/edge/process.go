@@ -28,7 +28,8 @@ func (o options) start(ctx context.Context, role, broker string) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	command := exec.CommandContext(ctx, program, "-serve", role, "-broker", broker, "-profile", o.profile) //nolint:gosec // this program itself
+	//nolint:gosec // this program itself
+	command := exec.CommandContext(ctx, program, "-serve", role, "-broker", broker, "-profile", o.profile)
 	command.Stderr = os.Stderr
 	stdin, err := command.StdinPipe()
 	if err != nil {
@@ -71,7 +72,9 @@ type counters struct {
 // count begins to count. The function that it returns ends that.
 func (p *process) count(ctx context.Context) func() (counters, error) {
 	var out bytes.Buffer
-	perf := exec.CommandContext(ctx, "perf", "stat", "-x", ",", "-e", "instructions:u,instructions:k,context-switches", "-p", strconv.Itoa(p.command.Process.Pid)) //nolint:gosec // a process of our own
+	//nolint:gosec // a process of our own
+	perf := exec.CommandContext(ctx, "perf", "stat", "-x", ",", "-e", "instructions:u,instructions:k,context-switches", "-p",
+		strconv.Itoa(p.command.Process.Pid))
 	perf.Stderr = &out
 	err := perf.Start()
 	time.Sleep(200 * time.Millisecond) // it attaches meanwhile; what it misses of seconds does not matter

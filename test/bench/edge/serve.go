@@ -115,7 +115,8 @@ func serveBroker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1", URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
+	link, err := json.Marshal(wire.Link{V: 1, Rev: 1, CompanyID: company, LinkID: "link_1",
+		URL: "https://shop.example.com/p/sweater", Influencer: "Ana"})
 	if err != nil {
 		return err
 	}

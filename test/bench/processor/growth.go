@@ -199,8 +199,10 @@ func printGrowth(to io.Writer, list []grown) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "events stored\tCPU µs processor\tCPU µs Postgres\tsum\t÷ the first\ta second\tbytes on disk, an event\tPSS MiB\t")
 	for _, g := range list {
-		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.0f\t%d\t%.0f\t\n", g.stored, micro(g.event.processor), micro(g.event.postgres), micro(g.event.cpu()),
-			float64(g.event.cpu())/float64(max(list[0].event.cpu(), 1)), float64(time.Second)/float64(max(g.event.wall, 1)), g.bytes/int64(max(g.stored, 1)), float64(g.memory)/(1<<20))
+		fmt.Fprintf(w, "%d\t%.0f\t%.0f\t%.0f\t%.2f\t%.0f\t%d\t%.0f\t\n", g.stored, micro(g.event.processor), micro(g.event.postgres),
+			micro(g.event.cpu()),
+			float64(g.event.cpu())/float64(max(list[0].event.cpu(), 1)), float64(time.Second)/float64(max(g.event.wall, 1)),
+			g.bytes/int64(max(g.stored, 1)), float64(g.memory)/(1<<20))
 	}
 	_ = w.Flush()
 	last := list[len(list)-1]

@@ -84,9 +84,10 @@ func createStores(ctx context.Context, dsn string, n int) ([]string, error) {
 		}
 		companies[i] = store.Live.CompanyID
 		for _, name := range []string{"Ana Prado", "Beto Lima"} {
-			if _, err := stores.RegisterInfluencer(ctx, commerce.Author{CompanyID: companies[i], Actor: "cli", At: time.Now()}, commerce.Registration{
-				Name: name, Campaign: "Primavera", Costs: []commerce.CostTerms{{VarFee: decimal.NewFromInt(10), StartDate: "2020-01-01"}},
-			}, rand.Reader); err != nil {
+			if _, err := stores.RegisterInfluencer(ctx, commerce.Author{CompanyID: companies[i], Actor: "cli", At: time.Now()},
+				commerce.Registration{
+					Name: name, Campaign: "Primavera", Costs: []commerce.CostTerms{{VarFee: decimal.NewFromInt(10), StartDate: "2020-01-01"}},
+				}, rand.Reader); err != nil {
 				return nil, err
 			}
 		}
@@ -181,14 +182,17 @@ func (l load) event(company string, i, n int, now time.Time) *wire.Event {
 	}
 	e := &wire.Event{
 		CompanyID: company, EventID: eventID(at, i, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: visitorID(i),
-		SessionID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "session ", i, at.Day())).String(), Stream: visitorID(-i - 1), Seq: int64(n + 1),
-		ReceivedAt: at.Add(150 * time.Millisecond), ClockSkewMs: 150, IP: "203.0.113.0", NetKey: key("net", i), CookieID: visitorID(-i - 1_000_000),
-		Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
+		SessionID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "session ", i, at.Day())).String(),
+		Stream:    visitorID(-i - 1), Seq: int64(n + 1),
+		ReceivedAt: at.Add(150 * time.Millisecond), ClockSkewMs: 150, IP: "203.0.113.0", NetKey: key("net", i),
+		CookieID: visitorID(-i - 1_000_000),
+		Bot:      wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
 	}
 	e.Context = wire.Context{
 		Page:    wire.Page{URL: page, Path: "/p/" + products[(i+n)%len(products)], Referrer: referrer, Title: "Vestido de linho – Loja Demo"},
 		Library: wire.Library{Name: "sdk-js", Version: "1.0.0"}, Locale: "pt-BR", Screen: "390x844",
-		UserAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1",
+		UserAgent: "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 " +
+			"Mobile/15E148 Safari/604.1",
 	}
 	return e
 }
@@ -198,15 +202,19 @@ func order(company string, i int, now time.Time) ([]byte, error) {
 	id := fmt.Sprintf("order-%08d", i)
 	body, err := json.Marshal(&wire.Order{
 		OrderID: id, CreatedAt: now, Currency: "BRL", TotalMinor: 25_000, UpdatedAt: wire.Some(now), Number: wire.Some(int64(i)),
-		ShippingMinor: wire.Some[int64](2_000), PaymentMethod: wire.Some(1), Installments: wire.Some(3), ProvinceCode: wire.Some("SP"), CountryCode: wire.Some("BR"),
-		VisitorID: wire.Some(visitorID(i)), Source: wire.Some(0), EmailKey: wire.Some(key("email", i)), PhoneKey: wire.Some(key("phone", i)), CustomerKey: wire.Some(key("customer", i)),
-		Items:    wire.Some([]wire.Item{{ItemID: "1", ProductID: "vestido", VariantID: "vestido-m", Quantity: 1, Price: "230.00"}}),
-		Personal: json.RawMessage(fmt.Sprintf(`{"customer":{"customerId":"%d","name":"Maria Souza","email":"maria%d@example.com","phone":"+5511987654321"},"browserIp":"203.0.113.9"}`, i, i)),
+		ShippingMinor: wire.Some[int64](2_000), PaymentMethod: wire.Some(1), Installments: wire.Some(3), ProvinceCode: wire.Some("SP"),
+		CountryCode: wire.Some("BR"),
+		VisitorID:   wire.Some(visitorID(i)), Source: wire.Some(0), EmailKey: wire.Some(key("email", i)), PhoneKey: wire.Some(key("phone", i)),
+		CustomerKey: wire.Some(key("customer", i)),
+		Items:       wire.Some([]wire.Item{{ItemID: "1", ProductID: "vestido", VariantID: "vestido-m", Quantity: 1, Price: "230.00"}}),
+		Personal: json.RawMessage(fmt.Sprintf(`{"customer":{"customerId":"%d","name":"Maria Souza","email":"maria%d@example.com",`+
+			`"phone":"+5511987654321"},"browserIp":"203.0.113.9"}`, i, i)),
 	})
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(&wire.Commerce{
-		V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: company, AcceptedAt: now.Add(time.Duration(i) * time.Microsecond), Actor: "key/bench", Body: body,
+		V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: company, AcceptedAt: now.Add(time.Duration(i) * time.Microsecond),
+		Actor: "key/bench", Body: body,
 	})
 }

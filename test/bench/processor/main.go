@@ -49,9 +49,11 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&o.orders, "orders", 3_000, "orders, each of a visitor with ten events")
 	flags.IntVar(&o.partitions, "partitions", 64, "of events.v1 and of commerce.v1; 64 is what tributary migrate makes")
 	flags.StringVar(&o.only, "only", "", "measure the loads alone whose names hold this")
-	flags.BoolVar(&o.statements, "statements", false, "list the dearest statements by pg_stat_statements, and the indexes; counting them costs something too")
+	flags.BoolVar(&o.statements, "statements", false,
+		"list the dearest statements by pg_stat_statements, and the indexes; counting them costs something too")
 	flags.StringVar(&o.perf, "perf", "", "write a profile of the processor by perf(1), which must be there, to this file; the last one stays")
-	flags.StringVar(&o.stored, "stored", "", "measure instead what an event costs with so many events stored, comma-separated, as 100_000,10_000_000")
+	flags.StringVar(&o.stored, "stored", "",
+		"measure instead what an event costs with so many events stored, comma-separated, as 100_000,10_000_000")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

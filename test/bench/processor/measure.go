@@ -49,7 +49,8 @@ type measured struct {
 }
 
 // tablesOfEvents have rows of events; all other rows are of orders.
-var tablesOfEvents = []string{"event_fact", "sighting", "delivery", "delivery_day", "delivery_source", "stream", "shopper_day", "traffic_day", "click_day"}
+var tablesOfEvents = []string{"event_fact", "sighting", "delivery", "delivery_day", "delivery_source", "stream", "shopper_day",
+	"traffic_day", "click_day"}
 
 // pause is how long to wait between two looks at the processor.
 const pause = 20 * time.Millisecond
@@ -70,7 +71,8 @@ func (b *bench) startBroker(ctx context.Context) (broker *devstack.Broker, clien
 		client.Close()
 		broker.Stop()
 	}
-	if err = client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: b.partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+	if err = client.EnsureTopics(ctx,
+		kafka.TopicPlan{Partitions: b.partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 		stop()
 		return nil, nil, nil, err
 	}
@@ -222,7 +224,8 @@ func (b *bench) profile(ctx context.Context, pid int) (stop func(), err error) {
 	if b.perf == "" {
 		return func() {}, nil
 	}
-	perf := exec.CommandContext(ctx, "perf", "record", "-q", "-F", "499", "-g", "-o", b.perf, "-p", strconv.Itoa(pid)) //nolint:gosec // a process of our own
+	//nolint:gosec // a process of our own
+	perf := exec.CommandContext(ctx, "perf", "record", "-q", "-F", "499", "-g", "-o", b.perf, "-p", strconv.Itoa(pid))
 	if err := perf.Start(); err != nil {
 		return nil, err
 	}
@@ -233,7 +236,8 @@ func (b *bench) profile(ctx context.Context, pid int) (stop func(), err error) {
 }
 
 // lookAfter checks and measures what the processor left, and saves it.
-func (b *bench) lookAfter(ctx context.Context, db *copied.Database, l load, name string, tables []string, before map[string]int64, m *measured) error {
+func (b *bench) lookAfter(ctx context.Context, db *copied.Database, l load, name string, tables []string,
+	before map[string]int64, m *measured) error {
 	if b.statements {
 		if err := printStatements(ctx, db, l, name, m.units); err != nil {
 			return err

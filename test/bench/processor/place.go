@@ -42,7 +42,8 @@ func (b *bench) openPlace(ctx context.Context, dsn string) (at *place, stop func
 
 // startProcessor starts the built processor. end ends it and waits for it.
 func (b *bench) startProcessor(ctx context.Context, broker, dsn string) (pid int, end func() error, err error) {
-	command := exec.CommandContext(ctx, b.binary, "processor", "--kafka-brokers", broker, "--addr", "127.0.0.1:0", "--log-level", "warn") //nolint:gosec // built by us
+	//nolint:gosec // built by us
+	command := exec.CommandContext(ctx, b.binary, "processor", "--kafka-brokers", broker, "--addr", "127.0.0.1:0", "--log-level", "warn")
 	command.Env, command.Stderr = append(os.Environ(), "TRIBUTARY_POSTGRES="+dsn), os.Stderr
 	if err := command.Start(); err != nil {
 		return 0, nil, err

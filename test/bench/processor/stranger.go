@@ -184,11 +184,13 @@ func (r *attack) ordersOfOneEmail(ctx context.Context) error {
 	var list [][]byte
 	for i := range strangersOrders {
 		id := fmt.Sprint("of-one-email-", i)
-		body, err := json.Marshal(&wire.Order{OrderID: id, CreatedAt: r.now, Currency: "BRL", TotalMinor: 25_000, UpdatedAt: wire.Some(r.now), EmailKey: wire.Some(key("email", strangersEmail))})
+		body, err := json.Marshal(&wire.Order{OrderID: id, CreatedAt: r.now, Currency: "BRL", TotalMinor: 25_000, UpdatedAt: wire.Some(r.now),
+			EmailKey: wire.Some(key("email", strangersEmail))})
 		if err != nil {
 			return err
 		}
-		value, err := json.Marshal(&wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: r.company, AcceptedAt: r.now, Actor: "key/bench", Body: body})
+		value, err := json.Marshal(&wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: r.company, AcceptedAt: r.now,
+			Actor: "key/bench", Body: body})
 		if err != nil {
 			return err
 		}
@@ -250,11 +252,13 @@ func (s strangers) print(to io.Writer) {
 		if times <= timesHonest {
 			word = "met"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f ×\t≤ %d ×, %s\t\n", what, digits(c.processor), digits(c.postgres), digits(c.cpu()), times, timesHonest, word)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.1f ×\t≤ %d ×, %s\t\n", what, digits(c.processor), digits(c.postgres), digits(c.cpu()),
+			times, timesHonest, word)
 	}
 	fmt.Fprintf(w, "an honest page view\t%s\t%s\t%s\t\t\t\n", digits(s.event.processor), digits(s.event.postgres), digits(s.event.cpu()))
 	line("an event of the stranger", s.hostile, s.event)
-	fmt.Fprintf(w, "an honest order, with its ten events\t%s\t%s\t%s\t\t\t\n", digits(s.order.processor), digits(s.order.postgres), digits(s.order.cpu()))
+	fmt.Fprintf(w, "an honest order, with its ten events\t%s\t%s\t%s\t\t\t\n", digits(s.order.processor), digits(s.order.postgres),
+		digits(s.order.cpu()))
 	line("an order that one event of the stranger concerns", s.poked, s.order)
 	_ = w.Flush()
 	fmt.Fprintf(to, "\nThe stranger sends %d events, of %d visitors and one e-mail, which %d orders have; then %d single events.\n",

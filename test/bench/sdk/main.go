@@ -43,7 +43,8 @@ func run(ctx context.Context, withPeers bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	dist, npm := filepath.Join(dir, "dist"), filepath.Join(dir, "npm")
-	if out, err := exec.CommandContext(ctx, "go", "run", "./sdk-js/build", "-out", dist, "-npm", npm).CombinedOutput(); err != nil { //nolint:gosec // ours
+	//nolint:gosec // ours
+	if out, err := exec.CommandContext(ctx, "go", "run", "./sdk-js/build", "-out", dist, "-npm", npm).CombinedOutput(); err != nil {
 		return fmt.Errorf("build the SDK: %w: %s", err, out)
 	}
 	if err := sizes(dist, npm); err != nil {
@@ -125,11 +126,13 @@ func inBrowser(ctx context.Context, dist, profile string) error {
 	defer server.Close()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s", strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="false" data-linger="3600000" data-company`, 1))
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s",
+			strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="false" data-linger="3600000" data-company`, 1))
 	})
 	mux.HandleFunc("GET /worker", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s%s", timedWorker, strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="true" data-company`, 1))
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>.</title>%s%s", timedWorker,
+			strings.Replace(sdkjs.Snippet(server.URL, "loja"), "data-company", `data-worker="true" data-company`, 1))
 	})
 	return rod.Try(func() {
 		page := browser.MustPage(server.URL + "/")
@@ -182,9 +185,12 @@ func workerReady(browser *rod.Browser, url string) (ms float64) {
 
 // atTheEdge measures what the worker saves the edge: parsing alone, the rest is the same.
 func atTheEdge() error {
-	raw := `["r1","0199f3a0-0000-7000-8000-000000000001","2026-03-15T12:00:00.000Z","ADD_TO_CART","{\"items\":[{\"item_id\":\"tee\",\"item_quantity\":1,\"price\":49.9}]}",null,` +
-		`{"url":"https://loja.example.com/p/tee?utm_source=influencer&utm_campaign=Ana","referrer":"https://example.com/","title":"Tee","stream":"0123456789ab","seq":3,"locale":"pt-BR","screen":"1920x1080",` +
-		`"library":{"name":"sdk-js","version":"0.1.0"},"visitorId":"0199f3a0-0000-7000-8000-00000000000a","sessionId":"0199f3a0-0000-7000-8000-00000000000b"}]`
+	raw := `["r1","0199f3a0-0000-7000-8000-000000000001","2026-03-15T12:00:00.000Z","ADD_TO_CART","{\"items\":[{\"item_id\":\"tee\",` +
+		`\"item_quantity\":1,\"price\":49.9}]}",null,` +
+		`{"url":"https://loja.example.com/p/tee?utm_source=influencer&utm_campaign=Ana","referrer":"https://example.com/","title":"Tee",` +
+		`"stream":"0123456789ab","seq":3,"locale":"pt-BR","screen":"1920x1080",` +
+		`"library":{"name":"sdk-js","version":"0.1.0"},"visitorId":"0199f3a0-0000-7000-8000-00000000000a",` +
+		`"sessionId":"0199f3a0-0000-7000-8000-00000000000b"}]`
 	var batch core.Batch
 	if v := batch.Parse("["+raw+"]", "loja", core.Options{}); v != nil {
 		return errors.New(v.Message)
@@ -238,11 +244,14 @@ func peers(ctx context.Context, dir string) error {
 		if err != nil {
 			return err
 		}
-		if out, err := exec.CommandContext(ctx, "tar", "xzf", filepath.Join(dir, strings.TrimSpace(string(out))), "-C", unpacked).CombinedOutput(); err != nil { //nolint:gosec // what npm has written
+		//nolint:gosec // what npm has written
+		if out, err := exec.CommandContext(ctx, "tar", "xzf", filepath.Join(dir, strings.TrimSpace(string(out))), "-C",
+			unpacked).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s", p.name, err, out)
 		}
 		small := api.Build(api.BuildOptions{
-			EntryPoints: []string{filepath.Join(unpacked, "package", filepath.FromSlash(p.file))}, Bundle: true, Format: api.FormatIIFE, Platform: api.PlatformBrowser,
+			EntryPoints: []string{filepath.Join(unpacked, "package", filepath.FromSlash(p.file))}, Bundle: true, Format: api.FormatIIFE,
+			Platform:         api.PlatformBrowser,
 			MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone,
 		})
 		if len(small.Errors) > 0 || len(small.OutputFiles) != 1 {

@@ -120,7 +120,8 @@ func isUserPage(name string) bool {
 			return false
 		}
 	}
-	return name == "README.md" || name == "CHANGELOG.md" || name == "sdk-js/README.md" || strings.HasPrefix(name, "docs/") && strings.HasSuffix(name, ".md")
+	return name == "README.md" || name == "CHANGELOG.md" || name == "sdk-js/README.md" ||
+		strings.HasPrefix(name, "docs/") && strings.HasSuffix(name, ".md")
 }
 
 // directDependencies counts the modules of go.mod that are not indirect.

@@ -21,8 +21,10 @@ import (
 
 // text is what the page says above the table.
 const text = "" +
-	"The project's own tests on a Citus cluster, which `go run ./test/prove/cmd -citus URL -only 'citus/*'` names by its coordinator's connection string.\n" +
-	"Each test has a database of its own there, with the whole schema, distributed by `deploy/citus/distribute.sql`. What fails is a difference\n" +
+	"The project's own tests on a Citus cluster, which `go run ./test/prove/cmd -citus URL -only 'citus/*'` names by its coordinator's " +
+	"connection string.\n" +
+	"Each test has a database of its own there, with the whole schema, distributed by `deploy/citus/distribute.sql`. What fails is a " +
+	"difference\n" +
 	"between Citus and PostgreSQL that the product does not allow for."
 
 // suites are what runs: a package, and which of its tests.
@@ -35,7 +37,8 @@ var suites = []struct{ name, title, path, run, skip string }{
 	{"replay", "replay and verify", "./internal/postgres/replay", "", ""},
 	// It looks into PostgreSQL's plan.
 	{"facts", "facts", "./internal/postgres/factstore", "", "TestTheOrdersOfAKeyAreFoundByItsDigest"},
-	{"upkeep", "the processor: erasure, retention, statements, non-converting paths", "./processor", "Eras|Retain|Statement|Null|Verif|Replay", ""},
+	{"upkeep", "the processor: erasure, retention, statements, non-converting paths", "./processor",
+		"Eras|Retain|Statement|Null|Verif|Replay", ""},
 }
 
 // timeout bounds one suite.
@@ -48,20 +51,21 @@ func Section() prove.Section {
 		Columns: []string{"passed", "failed", "skipped", "cluster"},
 	}
 	for _, s := range suites {
-		section.Cases = append(section.Cases, prove.Case{Name: s.name, Title: s.title, Run: func(ctx context.Context, e prove.Env) (prove.Result, error) {
-			if e.Citus == "" {
-				return prove.Result{}, fmt.Errorf("%w: no Citus cluster, give -citus with its coordinator's connection string", prove.ErrNotHere)
-			}
-			cluster, err := devtest.DescribeCitus(ctx, e.Citus)
-			if err != nil {
-				return prove.Result{}, err
-			}
-			counts, problems, err := test(ctx, e.Citus, s.path, s.run, s.skip)
-			return prove.Result{
-				Cells:    []string{fmt.Sprint(counts["pass"]), fmt.Sprint(counts["fail"]), fmt.Sprint(counts["skip"]), cluster},
-				Problems: problems,
-			}, err
-		}})
+		section.Cases = append(section.Cases,
+			prove.Case{Name: s.name, Title: s.title, Run: func(ctx context.Context, e prove.Env) (prove.Result, error) {
+				if e.Citus == "" {
+					return prove.Result{}, fmt.Errorf("%w: no Citus cluster, give -citus with its coordinator's connection string", prove.ErrNotHere)
+				}
+				cluster, err := devtest.DescribeCitus(ctx, e.Citus)
+				if err != nil {
+					return prove.Result{}, err
+				}
+				counts, problems, err := test(ctx, e.Citus, s.path, s.run, s.skip)
+				return prove.Result{
+					Cells:    []string{fmt.Sprint(counts["pass"]), fmt.Sprint(counts["fail"]), fmt.Sprint(counts["skip"]), cluster},
+					Problems: problems,
+				}, err
+			}})
 	}
 	return section
 }
@@ -71,7 +75,9 @@ func Section() prove.Section {
 func test(ctx context.Context, dsn, path, run, skip string) (counts map[string]int, failed []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-parallel=2", "-timeout="+timeout.String(), "-run="+run, "-skip="+skip, path) //nolint:gosec // arguments of our own
+	//nolint:gosec // arguments of our own
+	command := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-parallel=2", "-timeout="+timeout.String(),
+		"-run="+run, "-skip="+skip, path)
 	command.Env = append(os.Environ(), devtest.CitusVariable+"="+dsn)
 	output, err := command.Output()
 	var exit *exec.ExitError

@@ -62,7 +62,9 @@ func run(ctx context.Context, args []string) error {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the load")
 	flags.StringVar(&o.binary, "binary", "", "the tributary to prove; empty: it is built from this checkout")
 	flags.StringVar(&o.docs, "docs", "docs", "directory of proof.md and proof.json, which are written")
-	flags.StringVar(&o.citus, "citus", "", "connection string of the coordinator of a Citus cluster, such as postgres://postgres@127.0.0.1:5432/tributary; empty: its cases are not run")
+	flags.StringVar(&o.citus, "citus", "",
+		"connection string of the coordinator of a Citus cluster, such as postgres://postgres@127.0.0.1:5432/tributary; empty: its cases "+
+			"are not run")
 	flags.BoolVar(&o.list, "list", false, "list the cases and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

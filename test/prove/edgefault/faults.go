@@ -75,8 +75,10 @@ func Faults() []Fault {
 		{Name: "both-gone", Title: "all brokers gone, edge SIGKILLed twice and SIGTERMed meanwhile", Nodes: both, do: bothGone},
 		{Name: "drain-killed", Title: "edge SIGKILLed while it drains its spool", Nodes: oneNode, do: drainKilled},
 		{Name: "partition", Title: "network cut between edge and broker for 20 s", Nodes: both, Proxied: true, do: partition, happened: held},
-		{Name: "answers-lost", Title: "broker hears the edge, its answers are lost", Nodes: oneNode, Proxied: true, do: answersLost, happened: held},
-		{Name: "disk-full", Title: "broker gone until the spool's disk of 4 MiB is full, edge SIGKILLed then", Nodes: oneNode, SmallDisk: true, do: diskFull},
+		{Name: "answers-lost", Title: "broker hears the edge, its answers are lost", Nodes: oneNode, Proxied: true,
+			do: answersLost, happened: held},
+		{Name: "disk-full", Title: "broker gone until the spool's disk of 4 MiB is full, edge SIGKILLed then", Nodes: oneNode,
+			SmallDisk: true, do: diskFull},
 	}
 }
 

@@ -83,7 +83,8 @@ func (s *stand) moveLeaders(ctx context.Context) (moved int, err error) {
 		for i := range p.Replicas {
 			order = append(order, p.Replicas[(i+1)%len(p.Replicas)].ID)
 		}
-		request.Assignments = append(request.Assignments, segment.AlterPartitionReassignmentsRequestAssignment{PartitionID: p.ID, BrokerIDs: order})
+		request.Assignments = append(request.Assignments,
+			segment.AlterPartitionReassignmentsRequestAssignment{PartitionID: p.ID, BrokerIDs: order})
 		election.Partitions = append(election.Partitions, p.ID)
 	}
 	admin, end := newAdmin(s.cluster.Addrs())

@@ -10,21 +10,29 @@ import (
 
 // text is what the page says above the table.
 const text = "" +
-	"The built binary's `tributary edge --spool` runs before a real Apache Kafka on loopback, of one node, or of three with replication 3 and\n" +
-	"`min.insync.replicas` 2. 32 clients of eight companies send PAGE_VIEWs of about 400 bytes, one to five in a request, the next request after\n" +
-	"the last one's answer. Three of four send a request again until it is acknowledged; the fourth gives it up at the first failure. In the\n" +
+	"The built binary's `tributary edge --spool` runs before a real Apache Kafka on loopback, of one node, or of three with " +
+	"replication 3 and\n" +
+	"`min.insync.replicas` 2. 32 clients of eight companies send PAGE_VIEWs of about 400 bytes, one to five in a request, the next " +
+	"request after\n" +
+	"the last one's answer. Three of four send a request again until it is acknowledged; the fourth gives it up at the first " +
+	"failure. In the\n" +
 	"middle of it the fault comes; then the spool is drained, the edge is stopped by SIGTERM, and `events.v1` is read from its beginning.\n" +
 	"\n" +
-	"Each event's invocation and acknowledgement, and each record that was read, is a history. It is checked in two ways. Counts say what is wrong:\n" +
+	"Each event's invocation and acknowledgement, and each record that was read, is a history. It is checked in two ways. Counts say what " +
+	"is wrong:\n" +
 	"*lost* events were acknowledged and are not in the log; *duplicates* are events of one number of one client under two ids, which the\n" +
-	"processor cannot know as one; *out of order* are first copies that stand behind an event of their company which was sent after they were\n" +
+	"processor cannot know as one; *out of order* are first copies that stand behind an event of their company which was sent after " +
+	"they were\n" +
 	"acknowledged, or before one that came before them in their request. And porcupine, a linearizability checker, looks for one\n" +
-	"append-only log for each company that explains the whole history (`test/prove/history/model.go`). `test/prove/history/history_test.go`\n" +
+	"append-only log for each company that explains the whole history (`test/prove/history/model.go`). " +
+	"`test/prove/history/history_test.go`\n" +
 	"plants violations of each kind: both find them. A record that nobody sent, or that differs from what was sent, is a failure too.\n" +
 	"\n" +
-	"*Unknown* were never acknowledged, so they may be stored or not. *Copies* are records beyond the first of their event. *Spool* is the share of\n" +
+	"*Unknown* were never acknowledged, so they may be stored or not. *Copies* are records beyond the first of their event. *Spool* is the " +
+	"share of\n" +
 	"acknowledged events that were answered from the spool; *503* are refused requests. *Silent* are seconds without any\n" +
-	"acknowledgement, and *longest* the longest time in which no event of some company was acknowledged; no time is asserted. A network is cut by a\n" +
+	"acknowledgement, and *longest* the longest time in which no event of some company was acknowledged; no time is asserted. A network is " +
+	"cut by a\n" +
 	"proxy that holds all bytes, and connections that are begun meanwhile hang."
 
 // Section is the edge's part of `make prove`.

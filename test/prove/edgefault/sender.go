@@ -101,7 +101,8 @@ func (s slow) send(ctx context.Context, url string, body []byte) (answer, error)
 	if err := conn.SetDeadline(time.Now().Add(2 * answerTimeout)); err != nil {
 		return answer{}, err
 	}
-	request := fmt.Appendf(nil, "POST /v1/events HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", host, len(body))
+	request := fmt.Appendf(nil,
+		"POST /v1/events HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", host, len(body))
 	request = append(request, body...)
 	for pieces := 4 + s.random.IntN(6); len(request) > 0; pieces-- {
 		piece := max(1, len(request)/max(1, pieces))

@@ -89,7 +89,8 @@ func inNode(pkg string) engine {
 				return nil, err
 			}
 		}
-		command := exec.CommandContext(ctx, "node", "-e", fmt.Sprintf(nodeScript, now), filepath.Join(pkg, "index.cjs")) //nolint:gosec // paths of ours
+		//nolint:gosec // paths of ours
+		command := exec.CommandContext(ctx, "node", "-e", fmt.Sprintf(nodeScript, now), filepath.Join(pkg, "index.cjs"))
 		var wrong bytes.Buffer
 		command.Stdin, command.Stderr = &in, &wrong
 		lines, err := command.Output()

@@ -31,7 +31,9 @@ type Outcome struct {
 
 // Build builds the SDK and its packages below dir.
 func Build(ctx context.Context, root, dir string) error {
-	command := exec.CommandContext(ctx, "go", "run", "./sdk-js/build", "-quick", "-out", filepath.Join(dir, "dist"), "-npm", filepath.Join(dir, "npm")) //nolint:gosec // ours
+	//nolint:gosec // ours
+	command := exec.CommandContext(ctx, "go", "run", "./sdk-js/build", "-quick", "-out", filepath.Join(dir, "dist"), "-npm",
+		filepath.Join(dir, "npm"))
 	command.Dir = root
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the SDK: %w: %s", err, out)
@@ -93,33 +95,36 @@ func keep(root, body, want string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, hex.EncodeToString(sum[:6])+".txt"), []byte(body+"\n----------\n"+want+"\n"), 0o644) //nolint:gosec // a vector, for everybody
+	//nolint:gosec // a vector, for everybody
+	return os.WriteFile(filepath.Join(dir, hex.EncodeToString(sum[:6])+".txt"), []byte(body+"\n----------\n"+want+"\n"), 0o644)
 }
 
 const text = "" +
-	"Random operations (raw envelopes, sound and damaged, single and in batches) go through the core natively, in wazero, in Node and in the worker of\n" +
+	"Random operations (raw envelopes, sound and damaged, single and in batches) go through the core natively, in wazero, in Node and in " +
+	"the worker of\n" +
 	"a real Chromium: the canonical bytes must be the same."
 
 // Section is its part of the page. open starts a browser; its second value ends it.
 func Section(open func(ctx context.Context, profile string) (*rod.Browser, func(), error)) prove.Section {
 	return prove.Section{
 		Name: "core", Title: "One core everywhere", Text: text, Columns: []string{"operations", "differ"},
-		Cases: []prove.Case{{Name: "engines", Title: "native, wazero, Node, Chromium", Run: func(ctx context.Context, e prove.Env) (result prove.Result, err error) {
-			if _, err := exec.LookPath("node"); err != nil {
-				return result, fmt.Errorf("%w: Node: %w", prove.ErrNotHere, err)
-			}
-			if err := Build(ctx, ".", e.Dir); err != nil {
+		Cases: []prove.Case{{Name: "engines", Title: "native, wazero, Node, Chromium",
+			Run: func(ctx context.Context, e prove.Env) (result prove.Result, err error) {
+				if _, err := exec.LookPath("node"); err != nil {
+					return result, fmt.Errorf("%w: Node: %w", prove.ErrNotHere, err)
+				}
+				if err := Build(ctx, ".", e.Dir); err != nil {
+					return result, err
+				}
+				browser, end, err := open(ctx, filepath.Join(e.Dir, "profile"))
+				if err != nil {
+					return result, err
+				}
+				defer end()
+				o, err := Compare(ctx, Many, e.Seed, ".", e.Dir, browser)
+				result.Cells = []string{fmt.Sprint(o.Operations), fmt.Sprint(len(o.Differ))}
+				result.Problems = o.Differ
 				return result, err
-			}
-			browser, end, err := open(ctx, filepath.Join(e.Dir, "profile"))
-			if err != nil {
-				return result, err
-			}
-			defer end()
-			o, err := Compare(ctx, Many, e.Seed, ".", e.Dir, browser)
-			result.Cells = []string{fmt.Sprint(o.Operations), fmt.Sprint(len(o.Differ))}
-			result.Problems = o.Differ
-			return result, err
-		}}},
+			}}},
 	}
 }

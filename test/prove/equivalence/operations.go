@@ -39,7 +39,8 @@ func operations(envelopes []string, n int, seed uint64) []string {
 func envelope(random *rand.Rand) string {
 	pick := func(of ...string) string { return of[random.IntN(len(of))] }
 	value := func() string {
-		return pick(`1`, `-0`, `1e21`, `4.90`, `"é"`, `"\ud83d"`, `"ana@example.com"`, `null`, `true`, `[]`, `{}`, `"\u0000"`, `1e400`, `[[[{"a":1}]]]`, `""`)
+		return pick(`1`, `-0`, `1e21`, `4.90`, `"é"`, `"\ud83d"`, `"ana@example.com"`, `null`, `true`, `[]`, `{}`, `"\u0000"`, `1e400`,
+			`[[[{"a":1}]]]`, `""`)
 	}
 	odd := func(sound ...string) string {
 		if random.IntN(12) == 0 {
@@ -51,15 +52,20 @@ func envelope(random *rand.Rand) string {
 	items := func() string {
 		var list []string
 		for range 1 + random.IntN(3) {
-			list = append(list, fmt.Sprintf(`{%q:%s,%q:%s,"price":%s}`, pick("item_id", "item_id", "id", "sku", "variant_id", "x"), odd(`"a"`, `7`, `"b`+number()+`"`), pick("item_quantity", "quantity", "quantity"), odd(`1`, `2`, `"3"`), value()))
+			list = append(list, fmt.Sprintf(`{%q:%s,%q:%s,"price":%s}`, pick("item_id", "item_id", "id", "sku", "variant_id", "x"),
+				odd(`"a"`, `7`, `"b`+number()+`"`), pick("item_quantity", "quantity", "quantity"), odd(`1`, `2`, `"3"`), value()))
 		}
 		return "[" + strings.Join(list, ",") + "]"
 	}
 	text := func(json string) string { return fmt.Sprintf("%q", json) }
 	payload := odd(`null`, text(`{"`+pick("items", "items", "products", "lineItems", "total", "é")+`":`+odd(items())+`,"a":`+value()+`}`))
-	identity := odd(`null`, text(`{"`+pick("email", "phone", "customer_id", "cart_token")+`":`+odd(`" A@B.com "`, `"0"`, `"+55 11 98765-4321"`, `"c`+number()+`"`)+`}`))
-	context := fmt.Sprintf(`{"url":%s,"title":%s,"visitorId":%s,"seq":%s,"consent":%s,"frame":%s,"campaign":%s,"clickIds":%s,"library":{"name":"sdk-js","version":"1"}}`,
-		odd(`"https://loja.example.com/?utm_source=a&utm_campaign=%C3%A9&gclid=G`+number()+`"`, `"x"`), odd(`"T"`, `"é\ud83d"`), odd(`"v-`+number()+`"`), odd(number()),
+	identity := odd(`null`,
+		text(`{"`+pick("email", "phone", "customer_id", "cart_token")+`":`+odd(`" A@B.com "`, `"0"`, `"+55 11 98765-4321"`,
+			`"c`+number()+`"`)+`}`))
+	context := fmt.Sprintf(`{"url":%s,"title":%s,"visitorId":%s,"seq":%s,"consent":%s,"frame":%s,"campaign":%s,"clickIds":%s,`+
+		`"library":{"name":"sdk-js","version":"1"}}`,
+		odd(`"https://loja.example.com/?utm_source=a&utm_campaign=%C3%A9&gclid=G`+number()+`"`, `"x"`), odd(`"T"`, `"é\ud83d"`),
+		odd(`"v-`+number()+`"`), odd(number()),
 		odd(`"granted"`, `"denied"`), odd(`true`, `false`), odd(`{"source":"x"}`), odd(`{"fbclid":"F","no":1}`))
 	return fmt.Sprintf(`[%s,%s,%s,%s,%s,%s,%s]`, odd(`"r1"`),
 		odd(`"0199f3a0-0000-7000-8000-000000000001"`, `null`), odd(`"2026-03-15T12:00:00.5Z"`, `"2026-03-15T12:00:00-03:00"`, `null`),

@@ -150,7 +150,8 @@ func countLog(v *Verdict, company string, log []Record, sent map[string]*Event, 
 			continue
 		}
 		if latest != nil && e.Acked && e.Answered < latest.Invoked {
-			v.wrong(&v.OutOfOrder, "out of order: %s was acknowledged at %v and stands behind %s of %s, sent at %v", e.ID, e.Answered, latest.ID, company, latest.Invoked)
+			v.wrong(&v.OutOfOrder, "out of order: %s was acknowledged at %v and stands behind %s of %s, sent at %v", e.ID, e.Answered, latest.ID,
+				company, latest.Invoked)
 		}
 		if latest == nil || e.Invoked > latest.Invoked {
 			latest = e

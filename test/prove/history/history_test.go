@@ -69,7 +69,8 @@ func TestALogThatWorksIsFoundSo(t *testing.T) {
 		if !v.Good() || len(v.Examples) > 0 {
 			t.Fatalf("seed %d: %+v", seed, v)
 		}
-		if v.Sent != len(h.Events) || v.Acked == 0 || v.Acked == v.Sent || v.Stored < v.Acked || v.Stored == v.Sent || v.Copies == 0 || v.Stored+v.Copies != len(h.Records) {
+		if v.Sent != len(h.Events) || v.Acked == 0 || v.Acked == v.Sent || v.Stored < v.Acked || v.Stored == v.Sent || v.Copies == 0 ||
+			v.Stored+v.Copies != len(h.Records) {
 			t.Errorf("seed %d: %+v of %d events and %d records", seed, v, len(h.Events), len(h.Records))
 		}
 	}
@@ -148,7 +149,9 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 		{"a record of another company", func(h *History) {
 			h.Records[len(h.Records)/2].Company = "another"
 		}, func(v Verdict) int { return v.Foreign }},
-		{"a record that is not what was sent", func(h *History) { h.Records[indexOf(h, acked(h, any).ID)].Number = 1e6 }, func(v Verdict) int { return v.Foreign }},
+		{"a record that is not what was sent", func(h *History) {
+			h.Records[indexOf(h, acked(h, any).ID)].Number = 1e6
+		}, func(v Verdict) int { return v.Foreign }},
 		{"an event is stored under two ids", func(h *History) {
 			r := h.Records[len(h.Records)/2]
 			r.ID = "another"

@@ -88,7 +88,8 @@ func (g *generator) page(c company, i int, at time.Time) *wire.Event {
 	g.event++
 	e := &wire.Event{
 		CompanyID: c.id, EventID: eventID(at, g.event), Event: "PAGE_VIEW", Timestamp: at, VisitorID: shopperID(i),
-		ReceivedAt: at.Add(300 * time.Millisecond), NetKey: fmt.Sprint("net", i%50), Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
+		ReceivedAt: at.Add(300 * time.Millisecond), NetKey: fmt.Sprint("net", i%50), Bot: wire.BotNone, Consent: wire.ConsentGranted,
+		Via: wire.ViaJS, Trust: wire.TrustOpen,
 	}
 	e.Context.Page.URL = fmt.Sprintf("https://loja.example.com/p/%d", g.r.IntN(20))
 	return e
@@ -116,7 +117,8 @@ func (g *generator) identify(e *wire.Event, i int, cart string) {
 
 // order is an order with up to three versions.
 func (g *generator) order(c company, i int, at time.Time, cart string) {
-	o := wire.Order{OrderID: fmt.Sprint("order-", i), CreatedAt: at.Truncate(time.Second), Currency: "BRL", TotalMinor: 1000 + g.r.Int64N(50_000), Status: commerce.OrderPending}
+	o := wire.Order{OrderID: fmt.Sprint("order-", i), CreatedAt: at.Truncate(time.Second), Currency: "BRL",
+		TotalMinor: 1000 + g.r.Int64N(50_000), Status: commerce.OrderPending}
 	switch g.r.IntN(4) {
 	case 0:
 		o.CartKey = wire.Some(cart)
@@ -144,21 +146,25 @@ func (g *generator) order(c company, i int, at time.Time, cart string) {
 		if err != nil {
 			panic(err) // of a type of our own
 		}
-		g.add(wire.TopicCommerce, c, &wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: o.OrderID, CompanyID: c.id, AcceptedAt: updated.Add(time.Second), Actor: "key/prove", Body: body})
+		g.add(wire.TopicCommerce, c,
+			&wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: o.OrderID, CompanyID: c.id, AcceptedAt: updated.Add(time.Second),
+				Actor: "key/prove", Body: body})
 	}
 }
 
 // decision is what the merchant decides about an influencer's link for an order.
 func (g *generator) decision(c company, i int, at time.Time, touches []string) {
 	body, err := json.Marshal(wire.Evidence{
-		OrderID: fmt.Sprint("order-", i), InfluencerID: c.influencers[g.r.IntN(len(c.influencers))], Decision: commerce.EvidenceDecisions[g.r.IntN(3)],
-		Touches: touches[:min(len(touches), wire.MaxAccepted)],
+		OrderID: fmt.Sprint("order-", i), InfluencerID: c.influencers[g.r.IntN(len(c.influencers))],
+		Decision: commerce.EvidenceDecisions[g.r.IntN(3)],
+		Touches:  touches[:min(len(touches), wire.MaxAccepted)],
 	})
 	if err != nil {
 		panic(err) // of a type of our own
 	}
-	g.add(wire.TopicCommerce, c, &wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindEvidence, ID: fmt.Sprint("order-", i), Rev: int64(1000 + i), CompanyID: c.id,
-		AcceptedAt: at.Add(48 * time.Hour), Actor: "key/prove", Body: body})
+	g.add(wire.TopicCommerce, c,
+		&wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindEvidence, ID: fmt.Sprint("order-", i), Rev: int64(1000 + i), CompanyID: c.id,
+			AcceptedAt: at.Add(48 * time.Hour), Actor: "key/prove", Body: body})
 }
 
 func (g *generator) add(topic string, c company, value any) {

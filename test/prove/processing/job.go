@@ -107,7 +107,9 @@ func (r JobRun) Do(ctx context.Context) (o JobOutcome, err error) {
 			if p, err = s.startProcessor(t); err != nil {
 				return o, err
 			}
-			if err := until(ctx, "the processor owns its partitions", func() (bool, error) { return p.partitionsOwned(ctx) == partitions, s.alive() }); err != nil {
+			if err := until(ctx, "the processor owns its partitions", func() (bool, error) {
+				return p.partitionsOwned(ctx) == partitions, s.alive()
+			}); err != nil {
 				return o, err
 			}
 		}
@@ -120,7 +122,8 @@ func (r JobRun) Do(ctx context.Context) (o JobOutcome, err error) {
 		o.Problems = append(o.Problems, err.Error())
 	}
 	if o.MostWaiting < int64(r.Orders)/2 {
-		o.Problems = append(o.Problems, fmt.Sprintf("when the first live order was credited, %d orders of the job waited: it waited for the others", o.MostWaiting))
+		o.Problems = append(o.Problems,
+			fmt.Sprintf("when the first live order was credited, %d orders of the job waited: it waited for the others", o.MostWaiting))
 	}
 	return o, l.check(ctx, r.Orders, &o)
 }
@@ -156,7 +159,9 @@ func (l *live) order(id string, change func(o *wire.Order)) record {
 	if err != nil {
 		panic(err) // of a type of our own
 	}
-	g.add(wire.TopicCommerce, l.of, &wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: l.of.id, AcceptedAt: start.Add(time.Second), Actor: "key/prove", Body: body})
+	g.add(wire.TopicCommerce, l.of,
+		&wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindOrder, ID: id, CompanyID: l.of.id, AcceptedAt: start.Add(time.Second),
+			Actor: "key/prove", Body: body})
 	return g.records[0]
 }
 
@@ -166,15 +171,17 @@ func (l *live) order(id string, change func(o *wire.Order)) record {
 func (l *live) one(ctx context.Context, to *Latencies, credited func(queued int64)) error {
 	n := l.made
 	l.made++
-	took, err := l.send(ctx, l.order(fmt.Sprintf("live-%07d", n), func(o *wire.Order) { o.DiscountCode = wire.Some(codes[0]) }), fmt.Sprintf("live-%07d", n), credited)
+	took, err := l.send(ctx, l.order(fmt.Sprintf("live-%07d", n), func(o *wire.Order) { o.DiscountCode = wire.Some(codes[0]) }),
+		fmt.Sprintf("live-%07d", n), credited)
 	if err != nil {
 		return err
 	}
 	to.Orders = append(to.Orders, took)
 	g := &generator{event: n}
 	at := start.Add(-time.Hour)
-	e := &wire.Event{CompanyID: l.of.id, EventID: eventID(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: shopperID(n), ReceivedAt: at.Add(time.Second),
-		Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen}
+	e := &wire.Event{CompanyID: l.of.id, EventID: eventID(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: shopperID(n),
+		ReceivedAt: at.Add(time.Second),
+		Bot:        wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen}
 	e.Identity.CartKey, e.Context.Page.URL = fmt.Sprint("k1:cart-", n), "https://loja.example.com/"+arrivals[0].query
 	g.add(wire.TopicEvents, l.of, e)
 	took, err = l.send(ctx, g.records[0], fmt.Sprintf("seen-%07d", n), credited)
@@ -216,7 +223,8 @@ func (l *live) widen(ctx context.Context) (acked time.Time, err error) {
 	if err != nil || len(page) == 0 || len(page[0].Campaigns) == 0 {
 		return acked, errors.Join(err, errNoCampaign)
 	}
-	if _, err := l.rules.AddCoupon(ctx, l.author(l.of), page[0].Campaigns[0].CampaignID, commerce.CouponTerms{Code: wide}, rand.Reader); err != nil {
+	if _, err := l.rules.AddCoupon(ctx, l.author(l.of), page[0].Campaigns[0].CampaignID, commerce.CouponTerms{Code: wide},
+		rand.Reader); err != nil {
 		return acked, err
 	}
 	relay, err := l.rules.AcquireRelay(ctx)

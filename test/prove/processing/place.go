@@ -117,7 +117,8 @@ var names = []string{"Ana Prado", "Beto Lima", "Caio Sá"}
 
 // addStore makes a store whose influencers have a coupon each and earn 10 %.
 func (s *stand) addStore(ctx context.Context, n int) error {
-	store, err := s.rules.CreateStore(ctx, commerce.NewStore{Name: fmt.Sprint("Loja ", n+1), Actor: "cli", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
+	store, err := s.rules.CreateStore(ctx,
+		commerce.NewStore{Name: fmt.Sprint("Loja ", n+1), Actor: "cli", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,8 @@ func (s *stand) newTopics(ctx context.Context) (_ *topics, err error) {
 	if t.client, err = kafka.NewClient(kafka.Config{Brokers: []string{t.Addr}, ClientID: "prove"}); err != nil {
 		return nil, err
 	}
-	if err := t.client.EnsureTopics(ctx, kafka.TopicPlan{Partitions: partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
+	if err := t.client.EnsureTopics(ctx,
+		kafka.TopicPlan{Partitions: partitions, Replication: 1, MinInsyncReplicas: 1, KeepForever: true}); err != nil {
 		return nil, err
 	}
 	t.producer = kafka.NewProducer(t.client)

@@ -100,7 +100,8 @@ func (r Removal) Do(ctx context.Context) (o RemovalOutcome, err error) {
 		return o, err
 	}
 	removed := func() (bool, error) {
-		return s.none(ctx, `select count(*) from company c left join retention r using (company_id) where c.retention_days > 0 and r.done_at is null`)
+		return s.none(ctx, `select count(*) from company c left join retention r using (company_id) where c.retention_days > 0 and `+
+			`r.done_at is null`)
 	}
 	if err := r.killed(ctx, s, removed, &o, s.startRetain); err != nil {
 		return o, fmt.Errorf("removal of old events: %w", err)
@@ -120,7 +121,8 @@ func (r Removal) check(ctx context.Context, s *stand, keys []companyKey, before 
 		o.Problems = append(o.Problems, fmt.Sprintf("only %d kills came inside of a transaction", o.Kills))
 	}
 	for what, sql := range map[string]string{
-		"events": `select count(*) from event_fact`, "sightings": `select count(*) from sighting`, "visitors' days": `select count(*) from shopper_day`,
+		"events": `select count(*) from event_fact`, "sightings": `select count(*) from sighting`,
+		"visitors' days":   `select count(*) from shopper_day`,
 		"keys of erasures": `select count(*) from erasure_key`, "visitors of erasures": `select count(*) from erasure_visitor`,
 		"orders without surrogates": `select count(*) from erased_order where surrogates is null`,
 	} {
@@ -132,7 +134,9 @@ func (r Removal) check(ctx context.Context, s *stand, keys []companyKey, before 
 		}
 	}
 	for _, k := range keys {
-		if none, err := s.none(ctx, `select count(*) from order_key where company_id = $1 and kind = $2 and key = $3 and digest between $4 and $4 + 3`, k.company, k.key.Kind.Code(), k.key.Pack(), facts.KeyDigest(k.company, k.key)); err != nil || !none {
+		if none, err := s.none(ctx,
+			`select count(*) from order_key where company_id = $1 and kind = $2 and key = $3 and digest between $4 and $4 + 3`, k.company,
+			k.key.Kind.Code(), k.key.Pack(), facts.KeyDigest(k.company, k.key)); err != nil || !none {
 			if err != nil {
 				return err
 			}
@@ -144,7 +148,8 @@ func (r Removal) check(ctx context.Context, s *stand, keys []companyKey, before 
 
 // killed starts a process again and again while a table is held that it comes to write, and
 // kills it there. Then it lets one end its work.
-func (r Removal) killed(ctx context.Context, s *stand, done func() (bool, error), o *RemovalOutcome, start func() (*child.Process, error)) error {
+func (r Removal) killed(ctx context.Context, s *stand, done func() (bool, error), o *RemovalOutcome,
+	start func() (*child.Process, error)) error {
 	for n := range r.Kills {
 		release, err := s.db.Hold(ctx, removalTables[(n+int(r.Seed))%len(removalTables)])
 		if err != nil {
@@ -205,7 +210,8 @@ func (s *stand) askErasures(ctx context.Context, t *topics) (keys []companyKey, 
 			if err != nil {
 				return nil, err
 			}
-			value, err := json.Marshal(wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindErasure, ID: e.ErasureID, Rev: int64(100_000 + n), CompanyID: c.id, AcceptedAt: time.Now(), Actor: "cli", Body: body})
+			value, err := json.Marshal(wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindErasure, ID: e.ErasureID, Rev: int64(100_000 + n),
+				CompanyID: c.id, AcceptedAt: time.Now(), Actor: "cli", Body: body})
 			if err != nil {
 				return nil, err
 			}

@@ -180,7 +180,8 @@ func (r StrangerRun) event(of company, n int) *wire.Event {
 	at := start.Add(time.Duration(n) * 100 * time.Millisecond)
 	e := &wire.Event{
 		CompanyID: of.id, EventID: eventID(at, n), Event: "PAGE_VIEW", Timestamp: at, VisitorID: shopperID(1_000_000 + n%r.Visitors),
-		ReceivedAt: at.Add(300 * time.Millisecond), NetKey: "net of the stranger", Bot: wire.BotNone, Consent: wire.ConsentGranted, Via: wire.ViaJS, Trust: wire.TrustOpen,
+		ReceivedAt: at.Add(300 * time.Millisecond), NetKey: "net of the stranger", Bot: wire.BotNone, Consent: wire.ConsentGranted,
+		Via: wire.ViaJS, Trust: wire.TrustOpen,
 	}
 	e.Identity.EmailKey = strangersMail
 	e.Context.Page.URL = fmt.Sprintf("https://loja.example.com/p/1?utm_source=s&utm_medium=link&utm_campaign=%d&utm_term=%s", n, padding)

@@ -15,10 +15,14 @@ import (
 
 // text is what the page says above the table.
 const text = "" +
-	"The real SDK, edge, spool and processor, compiled to WebAssembly, on models of disk, network, Kafka and store that fail and lie, with a\n" +
-	"virtual clock (`test/sim`). In each hour faults and traffic come for four minutes, often several at once; then all heals, and all must\n" +
-	"settle. An acknowledged event must be in Kafka or durable on a disk at that instant, and stored once in the end; first copies in order; no event\n" +
-	"dropped without a word; what Kafka acknowledged is not sent again after a crash; spools bounded; drains end under traffic; no goroutine left.\n" +
+	"The real SDK, edge, spool and processor, compiled to WebAssembly, on models of disk, network, Kafka and store that fail and " +
+	"lie, with a\n" +
+	"virtual clock (`test/sim`). In each hour faults and traffic come for four minutes, often several at once; then all heals, and " +
+	"all must\n" +
+	"settle. An acknowledged event must be in Kafka or durable on a disk at that instant, and stored once in the end; first copies in " +
+	"order; no event\n" +
+	"dropped without a word; what Kafka acknowledged is not sent again after a crash; spools bounded; drains end under traffic; no " +
+	"goroutine left.\n" +
 	"\n" +
 	"The other lines are bugs that are planted in the code, one by one: each must be found. The hours are those until it was."
 

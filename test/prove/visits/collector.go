@@ -36,7 +36,8 @@ func newCollector(dist string) *collector {
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		// A page that is left at once has sent nothing before that.
 		linger := map[bool]string{true: "3600000", false: "0"}[r.URL.Path == "/"]
-		page(w, strings.Replace(sdkjs.Snippet(c.server.URL, "loja"), "data-company", `data-page-views="false" data-linger="`+linger+`" data-company`, 1))
+		page(w, strings.Replace(sdkjs.Snippet(c.server.URL, "loja"), "data-company",
+			`data-page-views="false" data-linger="`+linger+`" data-company`, 1))
 	})
 	c.server = httptest.NewServer(mux)
 	return c

@@ -133,7 +133,8 @@ func newRandom(seed uint64) io.Reader {
 
 // live runs one world. That it breaks, by a panic or because all of it waits for
 // ever, is a violation of the report.
-func live(ctx context.Context, runtime wazero.Runtime, module wazero.CompiledModule, seed uint64, hours float64, trace bool) (report sim.Report, err error) {
+func live(ctx context.Context, runtime wazero.Runtime, module wazero.CompiledModule, seed uint64, hours float64,
+	trace bool) (report sim.Report, err error) {
 	snapshots, err := os.MkdirTemp("", "tributary-sim-")
 	if err != nil {
 		return report, err

@@ -241,7 +241,8 @@ func (c *cluster) read(topic string, partition int, from int64) (records []logge
 }
 
 // follow hands a partition's records to handle until ctx ends.
-func (c *cluster) follow(ctx context.Context, topic string, partition int, from int64, handle func(at int64, end int64, r logged) error, caughtUp func(at int64)) error {
+func (c *cluster) follow(ctx context.Context, topic string, partition int, from int64, handle func(at int64, end int64, r logged) error,
+	caughtUp func(at int64)) error {
 	for {
 		records, end, grown := c.read(topic, partition, from)
 		for _, r := range records {
@@ -314,7 +315,8 @@ func (c edgeClient) TopicID(ctx context.Context, topic string) (string, error) {
 	return topic, c.ask(ctx)
 }
 
-func (c edgeClient) Follow(ctx context.Context, topic string, partition int, _ int64, handle func(offset int64, r kafka.Record) error, caughtUp func()) error {
+func (c edgeClient) Follow(ctx context.Context, topic string, partition int, _ int64, handle func(offset int64, r kafka.Record) error,
+	caughtUp func()) error {
 	end, err := c.LogEnd(ctx, topic, partition)
 	if err != nil {
 		return err

@@ -85,7 +85,8 @@ func (w *world) check() {
 func (w *world) checkOrder(all []*eventState, machine, partition int) {
 	var list []*eventState
 	for _, e := range all {
-		if e.position >= 0 && !e.refused && len(e.machines) == 1 && e.machines[machine] && kafka.PartitionFor([]byte(e.company), partitions) == partition {
+		if e.position >= 0 && !e.refused && len(e.machines) == 1 && e.machines[machine] &&
+			kafka.PartitionFor([]byte(e.company), partitions) == partition {
 			list = append(list, e)
 		}
 	}

@@ -153,8 +153,12 @@ func killFault(name string, mean time.Duration, away bool, kill func(w *world, m
 func faultKinds() []fault {
 	return []fault{
 		clusterFault("Kafka refuses connections", 15*time.Second, func(f *clusterFaults, _ *dice) { f.refuses = true }),
-		clusterFault("Kafka is silent", 8*time.Second, func(f *clusterFaults, r *dice) { f.silent, f.lostAcks = true, []float64{0, 0.5, 1}[r.intn(3)] }),
-		clusterFault("Kafka is slow", 15*time.Second, func(f *clusterFaults, r *dice) { f.slow = r.between(50*time.Millisecond, 1500*time.Millisecond) }),
+		clusterFault("Kafka is silent", 8*time.Second, func(f *clusterFaults, r *dice) {
+			f.silent, f.lostAcks = true, []float64{0, 0.5, 1}[r.intn(3)]
+		}),
+		clusterFault("Kafka is slow", 15*time.Second, func(f *clusterFaults, r *dice) {
+			f.slow = r.between(50*time.Millisecond, 1500*time.Millisecond)
+		}),
 		clusterFault("Kafka's answers are lost", 8*time.Second, func(f *clusterFaults, _ *dice) { f.lostAcks = 0.5 }),
 		clusterFault("Kafka fails now and then", 10*time.Second, func(f *clusterFaults, _ *dice) { f.temporary = 0.5 }),
 		clusterFault("Kafka permits no writing", 8*time.Second, func(f *clusterFaults, _ *dice) { f.denied = true }),
@@ -201,11 +205,15 @@ func faultKinds() []fault {
 		networkFault("the network refuses connections", 8*time.Second, func(f *networkFaults, _ *dice) { f.refused = true }),
 		networkFault("requests are cut", 8*time.Second, func(f *networkFaults, _ *dice) { f.requests = 0.5 }),
 		networkFault("answers are lost", 8*time.Second, func(f *networkFaults, _ *dice) { f.answers = 0.5 }),
-		networkFault("the network is slow", 10*time.Second, func(f *networkFaults, r *dice) { f.slow = r.between(100*time.Millisecond, 4*time.Second) }),
+		networkFault("the network is slow", 10*time.Second, func(f *networkFaults, r *dice) {
+			f.slow = r.between(100*time.Millisecond, 4*time.Second)
+		}),
 		diskFault("a disk is full", 8*time.Second, func(f *diskFaults, _ *dice) { f.full = true }),
 		diskFault("syncs fail", 8*time.Second, func(f *diskFaults, r *dice) { f.syncs = []float64{0.3, 1}[r.intn(2)] }),
 		diskFault("writes fail", 8*time.Second, func(f *diskFaults, r *dice) { f.writes = []float64{0.3, 1}[r.intn(2)] }),
-		diskFault("a disk is slow", 10*time.Second, func(f *diskFaults, r *dice) { f.slowSync = r.between(20*time.Millisecond, 700*time.Millisecond) }),
+		diskFault("a disk is slow", 10*time.Second, func(f *diskFaults, r *dice) {
+			f.slowSync = r.between(20*time.Millisecond, 700*time.Millisecond)
+		}),
 		diskFault("a disk hangs", 4*time.Second, func(f *diskFaults, r *dice) { f.hang = r.between(100*time.Millisecond, 2*time.Second) }),
 		killFault("an edge is killed", 5*time.Second, false, func(w *world, m *machine, _ *dice) { w.count(&w.report.Kills); m.kill(false) }),
 		killFault("an edge is killed while Kafka is away", 8*time.Second, true, func(w *world, m *machine, r *dice) {

@@ -28,7 +28,8 @@ func companyID(n int) string { return []string{"co_0", "co_2"}[n] }
 // calm after it in which all must settle.
 func (w *world) live(span time.Duration) {
 	for n := range companies {
-		c := wire.Company{V: 1, Rev: 1, CompanyID: companyID(n), Environment: "live", Country: "BR", Timezone: "America/Sao_Paulo", KeyCheck: w.hasher.Check(companyID(n))}
+		c := wire.Company{V: 1, Rev: 1, CompanyID: companyID(n), Environment: "live", Country: "BR", Timezone: "America/Sao_Paulo",
+			KeyCheck: w.hasher.Check(companyID(n))}
 		value, err := json.Marshal(c)
 		if err != nil {
 			panic(err) // no member of it cannot be

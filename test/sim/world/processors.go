@@ -18,7 +18,8 @@ type processorLife struct {
 func (w *world) startProcessor() *processorLife {
 	by := newProcess()
 	p := processor.New(processor.Config{BatchRecords: 40, ApplyTimeout: 20 * time.Second, HaltPause: 5 * time.Second}, processor.Deps{
-		Store: session{w.store, by}, Log: groupMember{w.cluster, w.group, by}, Results: groupMember{w.cluster, w.group, by}, Logger: w.logger(100),
+		Store: session{w.store, by}, Log: groupMember{w.cluster, w.group, by}, Results: groupMember{w.cluster, w.group, by},
+		Logger: w.logger(100),
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	life := &processorLife{process: by, stop: stop}

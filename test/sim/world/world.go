@@ -64,7 +64,8 @@ func (w *world) violate(format string, args ...any) {
 	defer w.mu.Unlock()
 	w.violated = true
 	if len(w.report.Violations) < maxViolations {
-		w.report.Violations = append(w.report.Violations, fmt.Sprintf("%v: ", time.Since(w.began).Round(time.Millisecond))+fmt.Sprintf(format, args...))
+		w.report.Violations = append(w.report.Violations,
+			fmt.Sprintf("%v: ", time.Since(w.began).Round(time.Millisecond))+fmt.Sprintf(format, args...))
 	}
 }
 
