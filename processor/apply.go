@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
@@ -69,18 +70,18 @@ type companyBatch struct {
 
 // applied is what a transaction did.
 type applied struct {
-	stored, duplicate int          // events
-	late              int          // … of the stored ones
-	computed          []orderRef   // orders whose outcome was computed
-	queued            int          // orders that were queued
-	left              []string     // … of those that were looked at: their turn was over
-	read              facts.Read   // for the outcomes
-	next              queueTurn    // of the queue
-	statements        int          // statements that are to be closed, and erasures that are asked for
-	erased            erased       // of persons
-	erasures          int          // that are done
-	closed            int          // statements
-	days              []companyDay // of orders that may have changed
+	stored, duplicate int         // events
+	late              int         // … of the stored ones
+	computed          []orderRef  // orders whose outcome was computed
+	queued            int         // orders that were queued
+	left              []string    // … of those that were looked at: their turn was over
+	read              facts.Read  // for the outcomes
+	next              queueTurn   // of the queue
+	statements        int         // statements that are to be closed, and erasures that are asked for
+	erased            erased      // of persons
+	erasures          int         // that are done
+	closed            int         // statements
+	days              []books.Day // of orders that may have changed
 	found             delivery.Found
 }
 
@@ -160,7 +161,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 		return nil
 	})
 	if err == nil && p.Books != nil {
-		p.books.note(done.days)
+		p.books.Note(done.days)
 	}
 	return done, err
 }

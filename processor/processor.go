@@ -198,7 +198,7 @@ type Processor struct {
 	hints        chan hint
 	transactions chan struct{} // holds one value for each transaction that runs
 	readAhead    *readAhead
-	books        *conservation
+	books        *books.Check
 	agents       agent.Known
 	looked       looked
 
@@ -225,7 +225,7 @@ func New(config Config, deps Deps) *Processor {
 	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
 		hints: make(chan hint, 64), transactions: make(chan struct{}, config.MaxTransactions),
-		readAhead: newReadAhead(config.ReadAheadBytes), books: newConservation(),
+		readAhead: newReadAhead(config.ReadAheadBytes), books: books.New(deps.Books, deps.Store),
 		rules: map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
 	deps.Registry.MustRegister(partitionCollector{p}, booksCollector{p.books})

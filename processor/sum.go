@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
 // summing is what a transaction knows of a company's orders that it may have changed.
@@ -59,7 +60,7 @@ func (s *summing) remember(ctx context.Context, orderIDs []string) error {
 
 // write adds to the sums by day what the transaction has changed: it takes back what was
 // counted of each order, and adds what is. It returns the days of these orders.
-func (s *summing) write(ctx context.Context) (days []companyDay, err error) {
+func (s *summing) write(ctx context.Context) (days []books.Day, err error) {
 	ids := slices.Collect(maps.Keys(s.written))
 	for id := range s.counted {
 		if _, known := s.written[id]; !known {
@@ -97,7 +98,7 @@ func (s *summing) write(ctx context.Context) (days []companyDay, err error) {
 		}
 		for _, o := range []*facts.Outcome{before, after} {
 			if o != nil {
-				days = append(days, companyDay{s.company, o.Day})
+				days = append(days, books.Day{CompanyID: s.company, Day: o.Day})
 			}
 		}
 		sums.Add(rollup.Order{Outcome: before, Counted: counted}, -1)
