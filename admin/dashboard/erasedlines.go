@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tributary-io/tributary/internal/inspect"
+	"github.com/tributary-io/tributary/admin/dashboard/inspect"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 

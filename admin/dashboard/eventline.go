@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/inspect"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/inspect"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/wire"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/inspect"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/inspect"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
