@@ -80,7 +80,7 @@ func (a *application) concernByHubs(ctx context.Context, changed []string, keys 
 // be it, since orders that have or had the keys changed. Where these are more than
 // maxOrders it queues them.
 func (a *application) followingOrders(ctx context.Context, keys []facts.OrderKey) ([]string, error) {
-	keys = slices.DeleteFunc(keys, func(k facts.OrderKey) bool { return !slices.Contains(attribution.FirstOrderKinds, k.Kind) })
+	keys = slices.DeleteFunc(keys, func(k facts.OrderKey) bool { return !slices.Contains(facts.BuyerKinds, k.Kind) })
 	ids, err := a.tx.Orders.OrdersFollowing(ctx, a.company, keys, maxOrders+1)
 	if err == nil && len(ids) > maxOrders {
 		return nil, a.addQueued(a.tx.Queue.QueueFollowing(ctx, a.company, keys, facts.Cause{Kind: facts.CauseOrder, At: a.now}))
@@ -93,7 +93,7 @@ func (a *application) followingOrders(ctx context.Context, keys []facts.OrderKey
 func (a *application) inferFirstOrders(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), maxOrders) {
-		candidates, err := a.tx.Orders.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, a.index.Limits())
+		candidates, err := a.tx.Orders.FirstOrderCandidates(ctx, a.company, chunk, facts.BuyerKinds, a.index.Limits())
 		if err != nil {
 			return err
 		}

@@ -203,7 +203,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
 	keyed := slices.DeleteFunc(slices.Clone(changed), func(id string) bool { return !known[id] }) // a new order has no keys yet
-	was, err := a.tx.Orders.ReplaceKeys(ctx, a.company, keyed, attribution.OrderKinds, keys)
+	was, err := a.tx.Orders.ReplaceKeys(ctx, a.company, keyed, facts.OrderKinds, keys)
 	if err != nil {
 		return err
 	}

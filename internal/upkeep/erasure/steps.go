@@ -315,7 +315,7 @@ func (t *Turn) eraseOrders(ctx context.Context, e *Erasure) (done Done, err erro
 	if _, err := t.Orders.UpsertOrders(ctx, t.Company, t.Now, folded); err != nil {
 		return done, err
 	}
-	_, err = t.Orders.ReplaceKeys(ctx, t.Company, ids, attribution.OrderKinds, keys)
+	_, err = t.Orders.ReplaceKeys(ctx, t.Company, ids, facts.OrderKinds, keys)
 	done.Orders = len(ids)
 	return done, err
 }
@@ -332,7 +332,7 @@ func (t *Turn) keepAround(ctx context.Context, e *Erasure, ids []string, orders 
 		now = append(now, attribution.KeysOfOrder(&order)...)
 	}
 	firstKeys := slices.DeleteFunc(slices.Clone(was), func(k facts.OrderKey) bool {
-		return !slices.Contains(attribution.FirstOrderKinds, k.Kind)
+		return !slices.Contains(facts.BuyerKinds, k.Kind)
 	})
 	following, err := t.Orders.OrdersFollowing(ctx, t.Company, firstKeys, mostFollowing)
 	if err != nil {
