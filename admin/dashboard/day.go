@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -67,7 +68,7 @@ type orderRow struct {
 	Href       string `json:"href"`
 }
 
-func viewDay(l *lang.Printer, d commerce.DaySales, c commerce.Access, zone *time.Location) dayView {
+func viewDay(l *lang.Printer, d commerce.DaySales, c account.Access, zone *time.Location) dayView {
 	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []orderRow{}}
 	v.Tiles = tiles(l, d, c.Currency)
 	v.Influencers, v.Hidden = influencerRows(l, d, c.Currency)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -191,7 +192,7 @@ func (v pageRequest) companyOf(environment string) string {
 
 // isArchived reports whether one of the store's companies is.
 func (v pageRequest) isArchived(companyID string) bool {
-	return slices.ContainsFunc(v.accesses, func(a commerce.Access) bool { return a.CompanyID == companyID && !a.ArchivedAt.IsZero() })
+	return slices.ContainsFunc(v.accesses, func(a account.Access) bool { return a.CompanyID == companyID && !a.ArchivedAt.IsZero() })
 }
 
 // openEnvironments are those of the store whose company may be changed.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
@@ -90,9 +91,9 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageReques
 
 func invitationForm(v pageRequest, values map[string][]string) *form {
 	f := newForm(v.lang, "people", values)
-	f.add(field{Name: "email", Type: "email", Required: true, Max: commerce.MaxEmail})
-	f.add(field{Name: "role", Type: "select", Value: commerce.RoleAnalyst,
-		Options: f.options("role", commerce.RoleAnalyst, commerce.RoleOwner)})
+	f.add(field{Name: "email", Type: "email", Required: true, Max: account.MaxEmail})
+	f.add(field{Name: "role", Type: "select", Value: account.RoleAnalyst,
+		Options: f.options("role", account.RoleAnalyst, account.RoleOwner)})
 	return f
 }
 
@@ -117,14 +118,14 @@ func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageReq
 	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
 }
 
-func (s *Server) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
-	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(),
+func (s *Server) invitationOf(v pageRequest, life time.Duration) account.NewInvitation {
+	return account.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(),
 		Life: life, Random: s.random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so
 // the owner hands it on.
-func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.NewInvitation, of string) {
+func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked account.NewInvitation, of string) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.random, token[:]); err != nil {
 		s.unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
@@ -132,10 +133,10 @@ func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest,
 	}
 	err := s.db.Invite(r.Context(), asked, hashToken(token))
 	switch {
-	case errors.Is(err, commerce.ErrElsewhere):
+	case errors.Is(err, account.ErrElsewhere):
 		f.fail("", v.lang.T("people.elsewhere", of))
-	case errors.Is(err, commerce.ErrTooManyInvitations):
-		f.fail("", v.lang.T("people.too_many", commerce.MaxInvitations))
+	case errors.Is(err, account.ErrTooManyInvitations):
+		f.fail("", v.lang.T("people.too_many", account.MaxInvitations))
 	case err != nil:
 		s.notFoundOr(w, r, err, "no_person")
 		return
@@ -174,8 +175,8 @@ func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest)
 	done(w, r, storePath(peoplePath, v.current.CompanyID), "link_withdrawn")
 }
 
-func (s *Server) membershipOf(v pageRequest, personID string) commerce.MembershipChange {
-	return commerce.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
+func (s *Server) membershipOf(v pageRequest, personID string) account.MembershipChange {
+	return account.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
 }
 
 // changeMember changes a role, or takes somebody from the store.
@@ -183,7 +184,7 @@ func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequ
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
-		if change.Role != commerce.RoleOwner && change.Role != commerce.RoleAnalyst {
+		if change.Role != account.RoleOwner && change.Role != account.RoleAnalyst {
 			s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 			return
 		}
@@ -192,7 +193,7 @@ func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequ
 	if uuidtext.Is(change.PersonID) {
 		err = s.db.ChangeMembership(r.Context(), change)
 	}
-	if errors.Is(err, commerce.ErrLastOwner) {
+	if errors.Is(err, account.ErrLastOwner) {
 		f := invitationForm(v, nil)
 		f.fail("", v.lang.T("people.last_owner"))
 		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -55,7 +56,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 		return access{}, errTooManyGuesses
 	}
 	next := s.keys.successor(token)
-	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
+	session, err := s.db.RotateSession(r.Context(), account.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
@@ -77,22 +78,22 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 }
 
 // startSession logs a person in.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
+func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.random, token[:]); err != nil {
-		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
+		return account.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.now()
 	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
-		return commerce.LogIn{}, err
+		return account.LogIn{}, err
 	}
 	_, err = s.grant(w, r, login.Session, token)
 	return login, err
 }
 
 // grant sets both cookies.
-func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.Session, refresh [32]byte) (access, error) {
+func (s *Server) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (access, error) {
 	now := s.now()
 	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
@@ -133,8 +134,8 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 // pageRequest is one request of somebody who is logged in.
 type pageRequest struct {
 	access   access
-	accesses []commerce.Access // never empty
-	current  commerce.Access   // the company whose page it is
+	accesses []account.Access // never empty
+	current  account.Access   // the company whose page it is
 	lang     *lang.Printer
 	here     string // path of the page, with its query
 	done     string // what the form before did; may be empty
@@ -147,7 +148,7 @@ func (v pageRequest) archived() bool { return !v.current.ArchivedAt.IsZero() }
 // mayChange reports whether the person may change the company: owners may, while it is not
 // archived.
 func (v pageRequest) mayChange() bool {
-	return v.current.Role == commerce.RoleOwner && !v.archived()
+	return v.current.Role == account.RoleOwner && !v.archived()
 }
 
 // loggedIn serves a page to those who are logged in and may see the company
@@ -177,7 +178,7 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 			s.unavailable(w, r, err)
 			return
 		}
-		if page.owner && v.current.Role != commerce.RoleOwner {
+		if page.owner && v.current.Role != account.RoleOwner {
 			s.problemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}

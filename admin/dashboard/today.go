@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -103,7 +104,7 @@ func (s *Server) Changed(ctx context.Context, companyID, day string, since comme
 
 // Update implements live.Feed: it returns the day's sums and some of its orders
 // as texts of the page.
-func (s *Server) Update(ctx context.Context, company commerce.Access, day, tag string, orderIDs []string) (live.Update, error) {
+func (s *Server) Update(ctx context.Context, company account.Access, day, tag string, orderIDs []string) (live.Update, error) {
 	l := s.languages.Of(tag)
 	if l == nil {
 		l = s.languages.All()[0]
