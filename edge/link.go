@@ -154,7 +154,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	}
 	now := s.deps.Now()
 	from := guard.ClientIP(ctx, s.config.TrustedProxies)
-	a := s.arrival(ctx, from, c, now, 0, wire.ViaLink)
+	a := s.arrival(ctx, from, c, now, 0, entryLink)
 	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
