@@ -1,4 +1,4 @@
-package retention
+package upkeep
 
 import (
 	"context"
@@ -51,18 +51,18 @@ func (c *Companies) Retention(ctx context.Context, companyID string) (retention.
 	return r, nil
 }
 
-// Tx is the statements of a removal within a transaction. It is a retention.Store.
-type Tx struct {
+// Retention is the statements of a removal within a transaction. It is a retention.Store.
+type Retention struct {
 	tx pgx.Tx
 }
 
-// In returns a Tx that works within the caller's transaction.
-func In(tx pgx.Tx) *Tx { return &Tx{tx} }
+// RetentionIn returns one that works within the caller's transaction.
+func RetentionIn(tx pgx.Tx) *Retention { return &Retention{tx} }
 
 // BeginRemoval stores that events before an instant may be removed from now on: what
 // reports count of visitors then cannot be counted again for the days up to it, and null journeys
 // for those before nullsFrom, YYYY-MM-DD.
-func (t *Tx) BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error {
+func (t *Retention) BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error {
 	return postgres.Exec(ctx, t.tx, "begin a removal", `
 		insert into retention as r (company_id, begun_until, nulls_from) values (@company_id, @until, @nulls_from)
 		on conflict (company_id) do update
@@ -72,7 +72,7 @@ func (t *Tx) BeginRemoval(ctx context.Context, companyID string, until time.Time
 
 // EndRemoval stores that everything before an instant is removed. since is when the removal
 // began: orders that have changed since then may have to be sealed by the next one.
-func (t *Tx) EndRemoval(ctx context.Context, companyID string, until, since time.Time) error {
+func (t *Retention) EndRemoval(ctx context.Context, companyID string, until, since time.Time) error {
 	return postgres.Exec(ctx, t.tx, "end a removal", `
 		update retention set done_until = @until, done_at = @since where company_id = @company_id`,
 		pgx.NamedArgs{"company_id": companyID, "until": until, "since": since})
@@ -95,7 +95,7 @@ const removeEvents = `
 // RemoveEvents looks at the next events with ids after a given one and before end, at most
 // limit, and removes those with a corrected time before bound. It returns the last id that
 // it looked at, the visitors of removed events, and how many it looked at and removed.
-func (t *Tx) RemoveEvents(
+func (t *Retention) RemoveEvents(
 	ctx context.Context, companyID string, after uuid.UUID, end, bound time.Time, limit int,
 ) (last uuid.UUID, visitors []string, looked, removed int, err error) {
 	var lastID *[16]byte
@@ -142,7 +142,7 @@ const (
 
 // RemoveSightings removes the sightings of visitors before an instant, and all of those
 // who have no event left. It returns how many.
-func (t *Tx) RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error) {
+func (t *Retention) RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error) {
 	if len(visitors) == 0 {
 		return 0, nil
 	}
@@ -164,7 +164,7 @@ func (t *Tx) RemoveSightings(ctx context.Context, companyID string, visitors []s
 
 // RemoveShoppers removes visitors' days before a day, YYYY-MM-DD in the store's time zone;
 // at most limit. What reports count of them stays. It returns how many.
-func (t *Tx) RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error) {
+func (t *Retention) RemoveShoppers(ctx context.Context, companyID, day string, limit int) (int, error) {
 	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], `
 		with page as (
 			select day, visitor, of from shopper_day where company_id = @company_id and day < @day::date order by day, visitor, of limit @most
@@ -180,7 +180,7 @@ func (t *Tx) RemoveShoppers(ctx context.Context, companyID, day string, limit in
 
 // CountOld counts what a removal would remove: events whose id is before bound, and
 // visitors' days before a day.
-func (t *Tx) CountOld(ctx context.Context, companyID string, bound time.Time, day string) (r retention.Removed, err error) {
+func (t *Retention) CountOld(ctx context.Context, companyID string, bound time.Time, day string) (r retention.Removed, err error) {
 	err = t.tx.QueryRow(ctx, `
 		select (select count(*) from event_fact where company_id = @company_id and event_id < @end_id and at < @bound),
 			(select count(*) from shopper_day where company_id = @company_id and day < @day::date)`,

@@ -1,4 +1,4 @@
-package erasure
+package upkeep
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // FindErasedOrders adds orders that have one of the person's keys, and of which a version
 // came before the erasure was asked for; at most limit. It returns how many.
-func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *erasure.Erasure, limit int) (int, error) {
+func (t *Erasure) FindErasedOrders(ctx context.Context, companyID string, e *erasure.Erasure, limit int) (int, error) {
 	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], `
 		with found as (
 			insert into erased_order (company_id, order_id, erasure_id)
@@ -44,7 +44,7 @@ func (t *Tx) FindErasedOrders(ctx context.Context, companyID string, e *erasure.
 // those orders that had one of the person's keys. It returns the last id that it looked at,
 // and how many orders these were. An order's only version has the keys of the order, by
 // which FindErasedOrders finds it.
-func (t *Tx) FindErasedVersions(
+func (t *Erasure) FindErasedVersions(
 	ctx context.Context, companyID string, e *erasure.Erasure, keys []facts.Key, limit int,
 ) (last string, looked int, err error) {
 	if err := t.tx.QueryRow(ctx, `
@@ -81,7 +81,7 @@ func (t *Tx) FindErasedVersions(
 
 // AddKeysOfOrders adds to the person's keys those of the erased orders that no other order
 // has; the browser's ids (kinds 2 and 3) also where another has them.
-func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *erasure.Erasure) error {
+func (t *Erasure) AddKeysOfOrders(ctx context.Context, companyID string, e *erasure.Erasure) error {
 	return postgres.Exec(ctx, t.tx, "find keys of a person", `
 		insert into erasure_key (company_id, erasure_id, kind, key)
 		select distinct k.company_id, @erasure_id::uuid, k.kind, k.key
@@ -95,7 +95,7 @@ func (t *Tx) AddKeysOfOrders(ctx context.Context, companyID string, e *erasure.E
 }
 
 // ErasureKeys returns the person's keys.
-func (t *Tx) ErasureKeys(ctx context.Context, companyID string, e *erasure.Erasure) ([]facts.Key, error) {
+func (t *Erasure) ErasureKeys(ctx context.Context, companyID string, e *erasure.Erasure) ([]facts.Key, error) {
 	keys, err := postgres.Collect(ctx, t.tx, cases.ScanKey, `
 		select kind, key from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid order by kind, key`,
 		argsOf(companyID, e, nil))
@@ -127,7 +127,7 @@ var ordersAround = `
 
 // OrdersToSeal returns orders without a seal that what an erasure removes may change, and
 // of which a version came before it was asked for; at most limit.
-func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]facts.SealCandidate, error) {
+func (t *Erasure) OrdersToSeal(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]facts.SealCandidate, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SealCandidate], `
 		select o.order_id, o.created_at, o.day::text from (`+ordersAround+`) a
 		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
@@ -143,7 +143,7 @@ func (t *Tx) OrdersToSeal(ctx context.Context, companyID string, e *erasure.Eras
 }
 
 // QueueAround queues the orders without a seal that what an erasure removes may change.
-func (t *Tx) QueueAround(ctx context.Context, companyID string, e *erasure.Erasure, cause facts.Cause) (int, error) {
+func (t *Erasure) QueueAround(ctx context.Context, companyID string, e *erasure.Erasure, cause facts.Cause) (int, error) {
 	return t.QueueSelected(ctx, companyID, `
 		select distinct company_id, order_id, @cause::text as cause from (`+ordersAround+`) a
 		where not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = a.order_id)`,
@@ -152,7 +152,7 @@ func (t *Tx) QueueAround(ctx context.Context, companyID string, e *erasure.Erasu
 
 // QueueHubs queues the orders without a seal around which a key that a visitor was seen with
 // has too many visitors (hub 2): once its sightings are removed, nothing finds them.
-func (t *Tx) QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error) {
+func (t *Erasure) QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error) {
 	return t.QueueSelected(ctx, companyID, `
 		select distinct r.company_id, r.order_id, @cause::text as cause
 		from (
@@ -165,7 +165,7 @@ func (t *Tx) QueueHubs(ctx context.Context, companyID, visitor string, cause fac
 }
 
 // OrdersToErase returns erased orders that still have the person's keys; at most limit.
-func (t *Tx) OrdersToErase(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]string, error) {
+func (t *Erasure) OrdersToErase(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]string, error) {
 	ids, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], `
 		select order_id from erased_order where company_id = @company_id and erasure_id = @erasure_id::uuid and surrogates is null
 		order by order_id limit @most`, argsOf(companyID, e, pgx.NamedArgs{"most": limit}))
@@ -176,7 +176,7 @@ func (t *Tx) OrdersToErase(ctx context.Context, companyID string, e *erasure.Era
 }
 
 // SealFirsts keeps whether orders are their customers' first as it is now.
-func (t *Tx) SealFirsts(ctx context.Context, companyID string, orderIDs []string) error {
+func (t *Erasure) SealFirsts(ctx context.Context, companyID string, orderIDs []string) error {
 	return postgres.Exec(ctx, t.tx, "keep first orders", `
 		insert into sealed_first (company_id, order_id, is_first_order)
 		select o.company_id, o.order_id, p.is_first_order
@@ -187,7 +187,7 @@ func (t *Tx) SealFirsts(ctx context.Context, companyID string, orderIDs []string
 
 // EraseVersions replaces all stored versions of orders, by order id, and removes the
 // personal part of these orders. An only version is the order's, which UpsertOrders replaces.
-func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
+func (t *Erasure) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {
 	if err := t.ReplaceVersions(ctx, companyID, versions); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (t *Tx) EraseVersions(ctx context.Context, companyID string, versions map[s
 }
 
 // OrderErased stores what stands for an order's keys.
-func (t *Tx) OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error {
+func (t *Erasure) OrderErased(ctx context.Context, companyID, orderID string, s facts.Surrogates) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("surrogates of order %s: %w", orderID, err)

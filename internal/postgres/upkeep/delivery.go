@@ -1,9 +1,4 @@
-// Package delivery has the SQL of internal/upkeep/delivery: the delivery ledger, and what it
-// remembers so that each event is counted once.
-//
-// It holds statements of SQL only, each of one company's rows. What is counted when, and why, is in
-// internal/upkeep/delivery.
-package delivery
+package upkeep
 
 import (
 	"context"
@@ -16,11 +11,11 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 )
 
-// Tx keeps the delivery ledger within a transaction. It is a delivery.Store.
-type Tx struct{ tx pgx.Tx }
+// Delivery keeps the delivery ledger within a transaction. It is a delivery.Store.
+type Delivery struct{ tx pgx.Tx }
 
-// In returns a Tx that works within the caller's transaction.
-func In(tx pgx.Tx) Tx { return Tx{tx} }
+// DeliveryIn returns one that works within the caller's transaction.
+func DeliveryIn(tx pgx.Tx) Delivery { return Delivery{tx} }
 
 var countRows = postgres.Rows[delivery.Count]{
 	postgres.Col("day", "date", func(c *delivery.Count) time.Time { return c.Day }),
@@ -34,7 +29,7 @@ var countDelivery = `
 	on conflict (company_id, day, outcome) do update set events = d.events + excluded.events`
 
 // Count adds counts to the table delivery.
-func (t Tx) Count(ctx context.Context, companyID string, counts []delivery.Count) error {
+func (t Delivery) Count(ctx context.Context, companyID string, counts []delivery.Count) error {
 	if len(counts) == 0 {
 		return nil
 	}
@@ -55,7 +50,7 @@ var countSources = `
 	on conflict (company_id, day, origin, agent, outcome) do update set events = d.events + excluded.events`
 
 // CountSources adds counts to the table delivery_source.
-func (t Tx) CountSources(ctx context.Context, companyID string, counts []delivery.SourceCount) error {
+func (t Delivery) CountSources(ctx context.Context, companyID string, counts []delivery.SourceCount) error {
 	if len(counts) == 0 {
 		return nil
 	}
@@ -79,7 +74,7 @@ var putDeliveryDays = `
 	on conflict (company_id, day) do update set streams = excluded.streams, seen = excluded.seen, unfollowed = excluded.unfollowed`
 
 // Days returns how much is remembered of days. Those of which nothing is are left out.
-func (t Tx) Days(ctx context.Context, companyID string, days []delivery.StoredDay) ([]delivery.StoredDay, error) {
+func (t Delivery) Days(ctx context.Context, companyID string, days []delivery.StoredDay) ([]delivery.StoredDay, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d delivery.StoredDay, err error) {
 		return d, row.Scan(&d.Day, &d.Streams, &d.Seen, &d.Unfollowed)
 	}, deliveryDays, deliveryDayRows[:1].Args(days, pgx.NamedArgs{"company_id": companyID}))
@@ -90,7 +85,7 @@ func (t Tx) Days(ctx context.Context, companyID string, days []delivery.StoredDa
 }
 
 // PutDays stores how much is remembered of days.
-func (t Tx) PutDays(ctx context.Context, companyID string, days []delivery.StoredDay) error {
+func (t Delivery) PutDays(ctx context.Context, companyID string, days []delivery.StoredDay) error {
 	return postgres.Exec(ctx, t.tx, "store days of the delivery ledger", putDeliveryDays,
 		deliveryDayRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
 }
@@ -110,7 +105,7 @@ var insertSeen = `
 	on conflict (company_id, id) do nothing`
 
 // KnownSeen returns which of the ids are remembered.
-func (t Tx) KnownSeen(ctx context.Context, companyID string, seen []delivery.Seen) (map[string]bool, error) {
+func (t Delivery) KnownSeen(ctx context.Context, companyID string, seen []delivery.Seen) (map[string]bool, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[[]byte], knownSeen, seenRows[:1].Args(seen, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read what was counted: %w", err)
@@ -123,7 +118,7 @@ func (t Tx) KnownSeen(ctx context.Context, companyID string, seen []delivery.See
 }
 
 // InsertSeen remembers ids.
-func (t Tx) InsertSeen(ctx context.Context, companyID string, seen []delivery.Seen) error {
+func (t Delivery) InsertSeen(ctx context.Context, companyID string, seen []delivery.Seen) error {
 	return postgres.Exec(ctx, t.tx, "remember what was counted", insertSeen, seenRows.Args(seen, pgx.NamedArgs{"company_id": companyID}))
 }
 
@@ -156,7 +151,7 @@ var putStreams = `
 	on conflict (company_id, stream) do update set day = greatest(s.day, excluded.day), top = excluded.top, gaps = excluded.gaps`
 
 // Streams returns the stored ones of streams. Of streams only the ID is read.
-func (t Tx) Streams(ctx context.Context, companyID string, streams []delivery.StoredStream) ([]delivery.StoredStream, error) {
+func (t Delivery) Streams(ctx context.Context, companyID string, streams []delivery.StoredStream) ([]delivery.StoredStream, error) {
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (s delivery.StoredStream, err error) {
 		return s, row.Scan(&s.ID, &s.Day, &s.Top, &s.Gaps, &s.Origin, &s.Agent)
 	}, storedStreams, streamRows[:1].Args(streams, pgx.NamedArgs{"company_id": companyID}))
@@ -167,7 +162,7 @@ func (t Tx) Streams(ctx context.Context, companyID string, streams []delivery.St
 }
 
 // PutStreams stores streams.
-func (t Tx) PutStreams(ctx context.Context, companyID string, streams []delivery.StoredStream) error {
+func (t Delivery) PutStreams(ctx context.Context, companyID string, streams []delivery.StoredStream) error {
 	return postgres.Exec(ctx, t.tx, "store streams", putStreams, streamRows.Args(streams, pgx.NamedArgs{"company_id": companyID}))
 }
 
@@ -187,7 +182,7 @@ const (
 
 // Forget removes at most limit rows of each kind: streams without a gap whose last
 // event was before the day whole, and all else that is before the day rest.
-func (t Tx) Forget(ctx context.Context, companyID string, whole, rest time.Time, limit int) error {
+func (t Delivery) Forget(ctx context.Context, companyID string, whole, rest time.Time, limit int) error {
 	args := func(before time.Time) pgx.NamedArgs {
 		return pgx.NamedArgs{"company_id": companyID, "before": before, "most": limit}
 	}

@@ -1,4 +1,4 @@
-package erasure
+package upkeep
 
 import (
 	"context"
@@ -21,18 +21,18 @@ type Facts interface {
 	QueueSelected(ctx context.Context, companyID, sql string, args pgx.NamedArgs) (queued int, err error)
 }
 
-// Tx is the statements of erasures within a transaction. It is an erasure.Store and an erasure.Known.
-type Tx struct {
+// Erasure is the statements of erasures within a transaction. It is an erasure.Store and an erasure.Known.
+type Erasure struct {
 	Facts
 	tx pgx.Tx
 }
 
-// In returns a Tx that works within the caller's transaction.
-func In(tx pgx.Tx, facts Facts) *Tx { return &Tx{facts, tx} }
+// ErasureIn returns one that works within the caller's transaction.
+func ErasureIn(tx pgx.Tx, facts Facts) *Erasure { return &Erasure{facts, tx} }
 
 // NextErasure returns the first erasure of a company that has begun and is not done, nil
 // where there is none.
-func (t *Tx) NextErasure(ctx context.Context, companyID string) (*erasure.Erasure, error) {
+func (t *Erasure) NextErasure(ctx context.Context, companyID string) (*erasure.Erasure, error) {
 	e, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (e erasure.Erasure, err error) {
 		var id *[16]byte
 		err = row.Scan(&e.ErasureID, &e.AskedAt, (*[]byte)(&e.Salt), &e.Phase, postgres.ZeroIfNull(&e.After.At), &id, &e.OrderID)
@@ -63,7 +63,7 @@ func argsOf(companyID string, e *erasure.Erasure, more pgx.NamedArgs) pgx.NamedA
 }
 
 // MoveErasure stores what an erasure does next, and what it has done.
-func (t *Tx) MoveErasure(ctx context.Context, companyID string, e *erasure.Erasure, orders, events int) error {
+func (t *Erasure) MoveErasure(ctx context.Context, companyID string, e *erasure.Erasure, orders, events int) error {
 	var at *time.Time
 	var id *[16]byte
 	if e.After != (erasure.Cursor{}) {
@@ -81,7 +81,7 @@ func (t *Tx) MoveErasure(ctx context.Context, companyID string, e *erasure.Erasu
 
 // EndErasure forgets what was known of the person, and reports that were made of the person's
 // orders and visits: they are made anew when somebody asks for them.
-func (t *Tx) EndErasure(ctx context.Context, companyID string, e *erasure.Erasure, now time.Time) error {
+func (t *Erasure) EndErasure(ctx context.Context, companyID string, e *erasure.Erasure, now time.Time) error {
 	args := argsOf(companyID, e, nil)
 	return errors.Join(
 		postgres.Exec(ctx, t.tx, "forget a person's keys", endKeys, args),

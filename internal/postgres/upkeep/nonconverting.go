@@ -1,9 +1,4 @@
-// Package nonconverting has the SQL of internal/upkeep/nonconverting: the counts of null journeys
-// (docs/reports.md, "Null journeys"), and what they read.
-//
-// It holds statements of SQL only, each of one company's rows. What is counted when, and why, is in
-// internal/upkeep/nonconverting.
-package nonconverting
+package upkeep
 
 import (
 	"context"
@@ -20,14 +15,14 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 )
 
-// Tx counts null journeys within a transaction. It is a nonconverting.Store.
-type Tx struct {
+// NullJourneys counts null journeys within a transaction. It is a nonconverting.Store.
+type NullJourneys struct {
 	cases.Tx // reads the events of visitors
 	tx       pgx.Tx
 }
 
-// In returns a Tx that works within the caller's transaction.
-func In(tx pgx.Tx) Tx { return Tx{cases.In(tx), tx} }
+// NullJourneysIn returns one that works within the caller's transaction.
+func NullJourneysIn(tx pgx.Tx) NullJourneys { return NullJourneys{cases.In(tx), tx} }
 
 var nullSpanRows = postgres.Rows[facts.DaySpan]{
 	postgres.Col("lo", "date", func(s *facts.DaySpan) string { return s.From }),
@@ -39,7 +34,7 @@ var markNulls = `
 	where n.company_id = @company_id and n.day between s.lo and s.hi`
 
 // Mark notes that facts have changed which the counts of null journeys of days read.
-func (t Tx) Mark(ctx context.Context, companyID string, days []facts.DaySpan) error {
+func (t NullJourneys) Mark(ctx context.Context, companyID string, days []facts.DaySpan) error {
 	return postgres.Exec(ctx, t.tx, "mark days of null journeys", markNulls, nullSpanRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
 }
 
@@ -48,7 +43,7 @@ const nullCount = `
 
 // Count returns the count of null journeys that is under way, which no other transaction
 // goes on with until this one ends; nil where there is none.
-func (t Tx) Count(ctx context.Context, companyID string) (*nonconverting.Count, error) {
+func (t NullJourneys) Count(ctx context.Context, companyID string) (*nonconverting.Count, error) {
 	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, nullCount, pgx.NamedArgs{"company_id": companyID}).
 		Scan(postgres.Day(&c.Day), &c.Round, &c.Marks, &c.BeganAt, &c.After, &c.Journeys, &c.LeftOut, &c.Steps)
@@ -92,7 +87,7 @@ const (
 
 // Due returns the first day whose null journeys are to be counted now, with its round
 // alone; nil where there is none.
-func (t Tx) Due(ctx context.Context, companyID string, rounds facts.NullRounds) (*nonconverting.Count, error) {
+func (t NullJourneys) Due(ctx context.Context, companyID string, rounds facts.NullRounds) (*nonconverting.Count, error) {
 	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, dueNulls, pgx.NamedArgs{
 		"company_id": companyID, "first": rounds.Last[facts.NullsFirst], "final": rounds.Last[facts.NullsFinal], "again": rounds.Again,
@@ -109,7 +104,7 @@ func (t Tx) Due(ctx context.Context, companyID string, rounds facts.NullRounds) 
 
 // Begin begins a count that Due has returned. What facts change is marked from
 // then on, so no owner of the partition may apply anything meanwhile (LockPartition).
-func (t Tx) Begin(ctx context.Context, companyID string, due *nonconverting.Count, now time.Time) error {
+func (t NullJourneys) Begin(ctx context.Context, companyID string, due *nonconverting.Count, now time.Time) error {
 	args := pgx.NamedArgs{"company_id": companyID, "day": due.Day}
 	if err := postgres.Exec(ctx, t.tx, "make a day of null journeys", makeNullDay, args); err != nil {
 		return err
@@ -120,7 +115,7 @@ func (t Tx) Begin(ctx context.Context, companyID string, due *nonconverting.Coun
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
 // their packed ids, and the packed id of the last one.
-func (t Tx) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
+func (t NullJourneys) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
 	rows, err := t.tx.Query(ctx, `
 		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
 		limit @most`,
@@ -176,7 +171,7 @@ var boughtJourneys = `
 
 // Bought returns which of the journeys are no null journeys, by their places: those whose
 // visitors have an order in their time that was not cancelled.
-func (t Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
+func (t NullJourneys) Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error) {
 	numbered := make([]numberedJourney, len(journeys))
 	for i := range journeys {
 		numbered[i] = numberedJourney{companyID, int32(i), &journeys[i]}
@@ -194,14 +189,14 @@ func (t Tx) Bought(ctx context.Context, companyID string, journeys []facts.NullJ
 }
 
 // GoOn stores how far a count has come.
-func (t Tx) GoOn(ctx context.Context, companyID string, c *nonconverting.Count) error {
+func (t NullJourneys) GoOn(ctx context.Context, companyID string, c *nonconverting.Count) error {
 	return postgres.Exec(ctx, t.tx, "go on with the count of null journeys", `
 		update null_count set after = @after, journeys = @journeys, left_out = @left_out, steps = @steps where company_id = @company_id`,
 		pgx.NamedArgs{"company_id": companyID, "after": c.After, "journeys": c.Journeys, "left_out": c.LeftOut, "steps": c.Steps})
 }
 
 // End stores what a count has found of its day.
-func (t Tx) End(ctx context.Context, companyID string, c *nonconverting.Count) error {
+func (t NullJourneys) End(ctx context.Context, companyID string, c *nonconverting.Count) error {
 	if err := postgres.Exec(ctx, t.tx, "store null journeys", `
 		update null_day set round = @round, counted = @marks, counted_at = @began_at, journeys = @journeys, left_out = @left_out, steps = @steps,
 			recounts = case when round < 2 then 0 when counted_at < @quiet_since then 1 else least(recounts + 1, @most_waits::smallint) end

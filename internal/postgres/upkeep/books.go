@@ -1,6 +1,4 @@
-// Package books has the SQL of internal/upkeep/books: where credits are not what the approved orders
-// come to.
-package books
+package upkeep
 
 import (
 	"context"
@@ -16,11 +14,11 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
-// Store reads what the books compare. It is a books.Store; safe for concurrent use.
-type Store struct{ db *postgres.DB }
+// Books reads what the books compare. It is a books.Store; safe for concurrent use.
+type Books struct{ db *postgres.DB }
 
-// New makes a store on a database.
-func New(db *postgres.DB) *Store { return &Store{db} }
+// NewBooks makes one on a database.
+func NewBooks(db *postgres.DB) *Books { return &Books{db} }
 
 // imbalancesOf sums the approved orders of days, and their credits by model. Orders that
 // wait to be computed are in neither sum: their credits are those of before.
@@ -60,7 +58,7 @@ func AllImbalances(ctx context.Context, q postgres.Querier, companyID string, mo
 }
 
 // Imbalances is AllImbalances of days.
-func (s *Store) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]books.Imbalance, error) {
+func (s *Books) Imbalances(ctx context.Context, companyID string, days []string, most int) ([]books.Imbalance, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), scanImbalance, imbalancesOfDays,
 		pgx.NamedArgs{"company_id": companyID, "most": most, "days": days})
 	return of(companyID, list, err)
@@ -85,7 +83,7 @@ func scanImbalance(row pgx.CollectableRow) (i books.Imbalance, err error) {
 }
 
 // SoldDays returns the days before one that have orders, the newest first, at most limit.
-func (s *Store) SoldDays(ctx context.Context, companyID, before string, limit int) ([]books.SoldDay, error) {
+func (s *Books) SoldDays(ctx context.Context, companyID, before string, limit int) ([]books.SoldDay, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (d books.SoldDay, err error) {
 		return d, row.Scan(postgres.Day(&d.Day), &d.Orders)
 	}, `

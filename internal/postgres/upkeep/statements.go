@@ -1,9 +1,4 @@
-// Package statements has the SQL of internal/upkeep/statements: the statements of a company,
-// and the ledger entries that are in them.
-//
-// It holds statements of SQL only, each of one company's rows. What is closed when, and why, is in
-// internal/upkeep/statements.
-package statements
+package upkeep
 
 import (
 	"context"
@@ -19,11 +14,11 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
-// Tx works on statements within a transaction. It is a statements.Store.
-type Tx struct{ tx pgx.Tx }
+// Statements works on statements within a transaction. It is a statements.Store.
+type Statements struct{ tx pgx.Tx }
 
-// In returns a Tx that works within the caller's transaction.
-func In(tx pgx.Tx) Tx { return Tx{tx} }
+// StatementsIn returns one that works within the caller's transaction.
+func StatementsIn(tx pgx.Tx) Statements { return Statements{tx} }
 
 var statementRows = postgres.Rows[statements.Statement]{
 	postgres.Col("statement_id", "uuid", func(s *statements.Statement) string { return s.StatementID }),
@@ -43,7 +38,7 @@ var insertStatements = `
 	on conflict (company_id, statement_id) do nothing`
 
 // Insert stores statements that are asked for and not stored yet.
-func (t Tx) Insert(ctx context.Context, companyID string, asked []statements.Statement) error {
+func (t Statements) Insert(ctx context.Context, companyID string, asked []statements.Statement) error {
 	if len(asked) == 0 {
 		return nil
 	}
@@ -65,7 +60,7 @@ var insertPayments = `
 	on conflict (company_id, statement_id) do nothing`
 
 // InsertPayments stores payments of statements that have none yet.
-func (t Tx) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
+func (t Statements) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
 	if len(payments) == 0 {
 		return nil
 	}
@@ -74,7 +69,7 @@ func (t Tx) InsertPayments(ctx context.Context, companyID string, payments []sta
 
 // Next returns the first statement of a company that is not closed, nil where
 // there is none.
-func (t Tx) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
+func (t Statements) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
 	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s statements.Statement, err error) {
 		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev,
 			&s.AskedAt, &s.Actor, &s.Summed)
@@ -95,7 +90,7 @@ func (t Tx) Next(ctx context.Context, companyID string) (*statements.Statement, 
 // statement, at most limit: those that are in none and may be paid by its last day. The
 // order's day and the base of its commission stay with an entry from then on. It returns how
 // many there were.
-func (t Tx) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
+func (t Statements) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
 		from (
@@ -116,7 +111,7 @@ func (t Tx) Freeze(ctx context.Context, companyID string, s statements.Statement
 
 // ClosedBefore returns the newest closed statement of a statement's influencer and
 // currency, nil where there is none.
-func (t Tx) ClosedBefore(ctx context.Context, companyID string, s statements.Statement) (*statements.Closed, error) {
+func (t Statements) ClosedBefore(ctx context.Context, companyID string, s statements.Statement) (*statements.Closed, error) {
 	c, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (c statements.Closed, err error) {
 		err = row.Scan(&c.StatementID, postgres.Day(&c.EndDate), &c.Total, &c.Carried, &c.RunID)
 		return c, err
@@ -135,7 +130,7 @@ func (t Tx) ClosedBefore(ctx context.Context, companyID string, s statements.Sta
 
 // Sum adds the next entries that are in a statement to its sum, at most limit. It returns
 // how many there were.
-func (t Tx) Sum(ctx context.Context, companyID, statementID string, sum *statements.Sum, limit int) (int, error) {
+func (t Statements) Sum(ctx context.Context, companyID, statementID string, sum *statements.Sum, limit int) (int, error) {
 	return sumEntries(ctx, t.tx, companyID, statementID, sum, limit)
 }
 
@@ -176,14 +171,14 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 }
 
 // KeepSum stores the sum of a statement's entries so far: all of them are in it.
-func (t Tx) KeepSum(ctx context.Context, companyID, statementID string, sum *statements.Sum) error {
+func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, sum *statements.Sum) error {
 	return postgres.Exec(ctx, t.tx, "keep a sum",
 		`update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
 }
 
 // Close stores what a statement has. One that is closed stays as it is.
-func (t Tx) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
+func (t Statements) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
 	return postgres.Exec(ctx, t.tx, "close a statement", `
 		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric,
 			total_minor = @total::numeric,

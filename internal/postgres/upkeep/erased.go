@@ -1,4 +1,4 @@
-package erasure
+package upkeep
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // BeginErasures lets erasures begin whose records are applied now. What is no id of one is
 // left out.
-func (t *Tx) BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error {
+func (t *Erasure) BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error {
 	ids := slices.DeleteFunc(slices.Clone(erasureIDs), func(id string) bool { return uuid.Validate(id) != nil })
 	return postgres.Exec(ctx, t.tx, "begin erasures", `
 		update erasure set phase = @first where company_id = @company_id and erasure_id = any(@erasure_ids::uuid[]) and phase = @waits`,
@@ -38,7 +38,7 @@ var addErasedKeys = `
 
 // AddErasedKeys stores the digests of keys: events that have one of them and are not newer
 // than an instant are not stored any more.
-func (t *Tx) AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error {
+func (t *Erasure) AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (t *Tx) AddErasedKeys(ctx context.Context, companyID string, until time.Tim
 
 // ErasedUntil returns, of keys' digests, those of erased persons, and until when each was
 // erased.
-func (t *Tx) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
+func (t *Erasure) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
 	until := map[string]time.Time{}
 	rows, err := t.tx.Query(ctx, `select digest, erased_at from erased_key where company_id = @company_id and digest = any(@digests)`,
 		pgx.NamedArgs{"company_id": companyID, "digests": digests})
@@ -72,7 +72,7 @@ func (t *Tx) ErasedUntil(ctx context.Context, companyID string, digests [][]byte
 
 // ErasedOrders returns, of orders, those whose person is erased, and what stands for their
 // keys; nil where an erasure has found the order and has not come to it yet.
-func (t *Tx) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
+func (t *Erasure) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
 	erased := map[string]*facts.Surrogates{}
 	rows, err := t.tx.Query(ctx, `
 		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
@@ -110,12 +110,12 @@ var eraseLate = `
 
 // EraseLate makes orders erased that are not stored yet, by the erasures that were asked for
 // when each says. Nothing stands for their keys.
-func (t *Tx) EraseLate(ctx context.Context, companyID string, orders []erasure.LateOrder) error {
+func (t *Erasure) EraseLate(ctx context.Context, companyID string, orders []erasure.LateOrder) error {
 	return postgres.Exec(ctx, t.tx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
 // SealedFirsts returns, of orders, those of which it is kept whether they are first.
-func (t *Tx) SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
+func (t *Erasure) SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
 	firsts := map[string]*bool{}
 	rows, err := t.tx.Query(ctx, `
 		select order_id, is_first_order from sealed_first where company_id = @company_id and order_id = any(@order_ids)`,

@@ -1,4 +1,4 @@
-package retention
+package upkeep
 
 import (
 	"context"
@@ -29,7 +29,7 @@ var unsealed = `
 
 // Unsealed returns orders without a seal that were created in one of the spans, ordered by
 // day, createdAt and id; at most limit of those after a given one.
-func (t *Tx) Unsealed(
+func (t *Retention) Unsealed(
 	ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int,
 ) ([]facts.SealCandidate, error) {
 	var last time.Time
@@ -59,7 +59,7 @@ var unsealedSince = `
 
 // UnsealedSince returns orders without a seal that were created in one of the spans and
 // have changed since an instant, or wait to be computed; at most limit.
-func (t *Tx) UnsealedSince(
+func (t *Retention) UnsealedSince(
 	ctx context.Context, companyID string, spans []facts.Span, since time.Time, limit int,
 ) ([]facts.SealCandidate, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SealCandidate], unsealedSince,
@@ -71,7 +71,7 @@ func (t *Tx) UnsealedSince(
 }
 
 // CountUnsealed counts the orders without a seal that were created in one of the spans.
-func (t *Tx) CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error) {
+func (t *Retention) CountUnsealed(ctx context.Context, companyID string, spans []facts.Span) (int, error) {
 	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], countUnsealed, spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return 0, fmt.Errorf("count orders to seal: %w", err)

@@ -1,4 +1,4 @@
-package erasure
+package upkeep
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 // FindErasedVisitors returns visitors that were seen with one of the person's keys, or are
 // named by one (kinds 2, 3 and 10), and are not added yet; at most limit.
-func (t *Tx) FindErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]erasure.Visitor, error) {
+func (t *Erasure) FindErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]erasure.Visitor, error) {
 	list, err := postgres.Collect(ctx, t.tx, scanErasedVisitor, `
 		select f.visitor, (
 			select coalesce(max(n), 0) from unnest('{6,7,8}'::smallint[]) as k (kind) cross join lateral `+postgres.CountByOneSecret(`
@@ -61,7 +61,7 @@ var addErasedVisitors = `
 
 // AddErasedVisitors adds visitors of the person, and the cookies of those who are the
 // person wholly to the person's keys.
-func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, visitors []erasure.Visitor) error {
+func (t *Erasure) AddErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, visitors []erasure.Visitor) error {
 	if err := postgres.Exec(ctx, t.tx, "add visitors of a person", addErasedVisitors,
 		erasedVisitorRows.Args(visitors, argsOf(companyID, e, nil))); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (t *Tx) AddErasedVisitors(ctx context.Context, companyID string, e *erasure
 
 // NextErasedVisitor returns a visitor of the person whose events are not removed yet; false
 // where there is none.
-func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *erasure.Erasure) (v erasure.Visitor, found bool, err error) {
+func (t *Erasure) NextErasedVisitor(ctx context.Context, companyID string, e *erasure.Erasure) (v erasure.Visitor, found bool, err error) {
 	v, err = postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (v erasure.Visitor, err error) {
 		var id []byte
 		if err := row.Scan(&id, &v.Wholly); err != nil {
@@ -103,7 +103,7 @@ func (t *Tx) NextErasedVisitor(ctx context.Context, companyID string, e *erasure
 
 // EventsUntil returns a visitor's events up to an instant, in order, after a given one; at
 // most limit.
-func (t *Tx) EventsUntil(
+func (t *Erasure) EventsUntil(
 	ctx context.Context, companyID, visitor string, after erasure.Cursor, until time.Time, limit int,
 ) ([]facts.Event, error) {
 	events, err := postgres.Collect(ctx, t.tx, cases.ScanEvent, `
@@ -122,7 +122,7 @@ func (t *Tx) EventsUntil(
 
 // UnreadEvents looks at the next events by id, at most limit, and returns those that no
 // visitor has or that are a bot's, the last id that it looked at, and how many these were.
-func (t *Tx) UnreadEvents(
+func (t *Erasure) UnreadEvents(
 	ctx context.Context, companyID string, after uuid.UUID, limit int,
 ) (events []facts.Event, last uuid.UUID, looked int, err error) {
 	var lastID *[16]byte
@@ -147,7 +147,7 @@ func (t *Tx) UnreadEvents(
 
 // EraseSightings removes the sightings of a visitor of the person up to the slots of the
 // instant when the erasure was asked for: all of them, or those with the person's keys.
-func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *erasure.Erasure, v erasure.Visitor) error {
+func (t *Erasure) EraseSightings(ctx context.Context, companyID string, e *erasure.Erasure, v erasure.Visitor) error {
 	visitor, hour, day := packed.ID(v.ID), facts.SlotOf(facts.HourOf(e.AskedAt)), facts.SlotOf(facts.DayOf(e.AskedAt))
 	if !v.Wholly {
 		return postgres.Exec(ctx, t.tx, "remove sightings of a person", `
@@ -168,7 +168,7 @@ func (t *Tx) EraseSightings(ctx context.Context, companyID string, e *erasure.Er
 }
 
 // EraseShopper gives the days of a visitor another id: what reports count of them stays.
-func (t *Tx) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
+func (t *Erasure) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
 	args := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor)}
 	// A count of null journeys that has come to the visitor begins anew: it has the id as its place.
 	if err := postgres.Exec(ctx, t.tx, "forget a person's place in a count", `
@@ -181,7 +181,7 @@ func (t *Tx) EraseShopper(ctx context.Context, companyID, visitor, surrogate str
 }
 
 // VisitorErased stores that a visitor's events are removed.
-func (t *Tx) VisitorErased(ctx context.Context, companyID string, e *erasure.Erasure, visitor string) error {
+func (t *Erasure) VisitorErased(ctx context.Context, companyID string, e *erasure.Erasure, visitor string) error {
 	return postgres.Exec(ctx, t.tx, "end a visitor of a person", `
 		update erasure_visitor set done = true where company_id = @company_id and erasure_id = @erasure_id::uuid and visitor = @visitor`,
 		argsOf(companyID, e, pgx.NamedArgs{"visitor": packed.ID(visitor)}))
