@@ -234,7 +234,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 func countNulls(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
 	day := "2026-03-10"
 	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
-	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: rollup.NullSteps{}}
 	_, _, err := store.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
 		store.Mark(ctx, company, []facts.DaySpan{{From: day, To: day}}),

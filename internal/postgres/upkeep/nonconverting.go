@@ -81,7 +81,7 @@ const (
 		insert into null_day (company_id, day, round) values (@company_id, @day, 0) on conflict (company_id, day) do nothing`
 	beginNullCount = `
 		insert into null_count (company_id, day, round, marks, began_at, after, journeys, left_out, steps)
-		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '' from null_day n where n.company_id = @company_id and n.day = @day
+		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '{}' from null_day n where n.company_id = @company_id and n.day = @day
 		on conflict (company_id) do nothing`
 )
 
