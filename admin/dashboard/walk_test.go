@@ -93,7 +93,8 @@ func (s *site) newWalk(t *testing.T, browser *rod.Browser, language string) *wal
 	// The new page has no mark. The end of the old one's load may be told only now, so it is not waited for.
 	w.page.MustEval(`() => { window.before = true }`)
 	w.page.MustElement(`button[lang="` + language + `"]`).MustClick()
-	w.page.MustWait(`(language) => !window.before && document.documentElement.lang === language && document.readyState === 'complete'`, language)
+	w.page.MustWait(`(language) => !window.before && document.documentElement.lang === language && document.readyState === 'complete'`,
+		language)
 	return w
 }
 
