@@ -202,7 +202,7 @@ func oldShop(t *testing.T, chunk int) (s *shop, now time.Time, p *Processor) {
 // turn. Whatever is left then is consistent, and the next run ends it.
 func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 	t.Parallel()
-	s, now, p := oldShop(t, 20)
+	s, now, p := oldShop(t, 40)
 	want := s.earned()
 	check := func(when string) {
 		t.Helper()
