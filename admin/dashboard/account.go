@@ -3,9 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -31,7 +29,7 @@ type sessionRow struct {
 	This                           bool
 }
 
-func (s *Server) accountRoutes() []route {
+func (s *loginPages) accountRoutes() []route {
 	return []route{
 		{pattern: "GET " + accountPath, handle: s.accountPage},
 		{pattern: "POST " + accountPath + "/password", handle: s.changePassword, always: true},
@@ -39,7 +37,7 @@ func (s *Server) accountRoutes() []route {
 	}
 }
 
-func (s *Server) accountPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) accountPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v))
 }
 
@@ -50,7 +48,7 @@ func ownPasswordForm(v pageRequest) *form {
 	return f
 }
 
-func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+func (s *loginPages) showAccount(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
 	v.here = storePath(accountPath, v.current.CompanyID)
 	page := accountPage{head: v.head(v.lang.T("account.title"), "account"), Form: f}
 	person, err := s.db.PersonByID(r.Context(), v.access.personID)
@@ -59,7 +57,7 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, v pageReque
 		return
 	}
 	page.Email = person.Email
-	open, err := s.db.OpenSessions(r.Context(), v.access.personID, s.now(), mostSessions)
+	open, err := s.db.OpenSessions(r.Context(), v.access.personID, s.Now(), mostSessions)
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
@@ -79,7 +77,7 @@ func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, v pageReque
 
 // changePassword changes the person's own password. All other sessions end, and
 // this browser gets a new one.
-func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) changePassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f, l := ownPasswordForm(v), v.lang
 	person, err := s.db.PersonByID(r.Context(), v.access.personID)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRe
 	}
 	network := throttle.Network(s.config.ClientIP(r))
 	// A limit of its own: whoever found an unlocked computer guesses no faster.
-	if got := s.attempts.allow(person.Email, network, "session "+v.access.family, s.now()); !got.OK {
+	if got := s.attempts.allow(person.Email, network, "session "+v.access.family, s.Now()); !got.OK {
 		f.fail("current", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
 		s.showAccount(w, r, v, http.StatusTooManyRequests, f)
 		return
@@ -113,19 +111,19 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRe
 		err = s.db.SetPassword(r.Context(), person.ID, hash)
 	}
 	if err == nil {
-		s.live.Recheck()
+		s.config.Recheck()
 		_, err = s.startSession(w, r, person.ID)
 	}
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.log.Info("dashboard: a password was changed", "person", person.ID)
+	s.Log.Info("dashboard: a password was changed", "person", person.ID)
 	done(w, r, storePath(accountPath, v.current.CompanyID), "password_changed")
 }
 
 // endSessions ends one of the person's sessions, or all but this one.
-func (s *Server) endSessions(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) endSessions(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	family := r.PostForm.Get("session")
 	others := family == "others"
 	if others {
@@ -139,12 +137,12 @@ func (s *Server) endSessions(w http.ResponseWriter, r *http.Request, v pageReque
 		s.unavailable(w, r, err)
 		return
 	}
-	s.live.Recheck()
+	s.config.Recheck()
 	done(w, r, storePath(accountPath, v.current.CompanyID), "sessions_ended")
 }
 
 // hash makes a password's hash, in turn with the checks of passwords.
-func (s *Server) hash(ctx context.Context, password string) (string, error) {
+func (s *loginPages) hash(ctx context.Context, password string) (string, error) {
 	select {
 	case s.hashing <- struct{}{}:
 		defer func() { <-s.hashing }()
@@ -153,5 +151,3 @@ func (s *Server) hash(ctx context.Context, password string) (string, error) {
 	}
 	return HashPassword(password)
 }
-
-func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 )
 
 const (
-	auditPath    = "/dashboard/audit"
 	auditPerPage = 100
 )
 
@@ -33,11 +33,15 @@ type auditPage struct {
 
 type auditRow struct{ When, Who, What, Subject, Detail string }
 
-func (s *Server) auditRoutes() []route {
-	return []route{{pattern: "GET " + auditPath, owner: true, handle: s.auditPage}}
+func (s *reportPages) auditRoutes() []route {
+	return []route{
+		{pattern: "GET " + auditPath, owner: true, handle: s.auditPage},
+		{pattern: "GET " + auditPath + csvEnding, owner: true,
+			handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
+	}
 }
 
-func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	query := r.URL.Query()
 	before, kind := query.Get("before"), query.Get("kind")
 	if before != "" && !uuidtext.Is(before) || kind != "" && !slices.Contains(auditKinds, kind) {
@@ -183,4 +187,26 @@ func (d details) subject(e commerce.AuditEntry) string {
 		return d.text("", e.Subject)
 	}
 	return ""
+}
+
+func (s *reportPages) auditFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
+	kind, before := r.URL.Query().Get("kind"), ""
+	if kind != "" && !slices.Contains(auditKinds, kind) {
+		return errBadAddress
+	}
+	for {
+		list, err := s.db.AuditLog(ctx, v.current.CompanyID, before, kind, rowsPerRead)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := f.add(e.ID, momentText(e.At), e.Actor, e.Name, e.Action, e.Subject, e.Detail); err != nil {
+				return err
+			}
+		}
+		if len(list) < rowsPerRead {
+			return nil
+		}
+		before = list[len(list)-1].ID
+	}
 }

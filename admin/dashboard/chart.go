@@ -1,8 +1,6 @@
 package dashboard
 
-import (
-	"github.com/shopspring/decimal"
-)
+import "github.com/shopspring/decimal"
 
 // chart is bars as the template "chart" draws them: an SVG, and a table with the
 // same numbers behind it (docs/adr/0011).

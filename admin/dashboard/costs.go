@@ -16,7 +16,6 @@ import (
 )
 
 const (
-	costsPath = "/dashboard/costs"
 	mostCosts = 2000
 	// projectedDays is how many days the history shows, today included.
 	projectedDays = 30
@@ -37,7 +36,7 @@ type costsPage struct {
 
 type costRow struct{ ID, Name, Category, Value, Frequency, FrequencyIs, Period, EditPath string }
 
-func (s *Server) costRoutes() []route {
+func (s *rulePages) costRoutes() []route {
 	return []route{
 		{pattern: "GET " + costsPath, handle: s.costs},
 		{pattern: "POST " + costsPath, owner: true, handle: s.saveCost},
@@ -45,7 +44,7 @@ func (s *Server) costRoutes() []route {
 	}
 }
 
-func (s *Server) costs(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) costs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	page := costsPage{Form: s.costForm(v, commerce.AdditionalCost{Frequency: commerce.Monthly, StartDate: s.dayOf(v)}, nil)}
 	if id := r.URL.Query().Get("edit"); id != "" {
 		page.Edit = id
@@ -53,7 +52,7 @@ func (s *Server) costs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showCosts(w, r, v, http.StatusOK, page)
 }
 
-func (s *Server) costForm(v pageRequest, now commerce.AdditionalCost, typed map[string][]string) *form {
+func (s *rulePages) costForm(v pageRequest, now commerce.AdditionalCost, typed map[string][]string) *form {
 	f := newForm(v.lang, "costs", typed)
 	value := ""
 	if now.ValueMinor > 0 {
@@ -68,7 +67,7 @@ func (s *Server) costForm(v pageRequest, now commerce.AdditionalCost, typed map[
 	return f
 }
 
-func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page costsPage) {
+func (s *rulePages) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page costsPage) {
 	v.here = storePath(costsPath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("costs.title"), "costs")
 	page.File = storePath(costsPath+csvEnding, v.current.CompanyID)
@@ -104,7 +103,7 @@ func (s *Server) showCosts(w http.ResponseWriter, r *http.Request, v pageRequest
 }
 
 // projectCosts fills the page's history: what the costs amount to on each day.
-func (s *Server) projectCosts(r *http.Request, v pageRequest, page *costsPage) error {
+func (s *rulePages) projectCosts(r *http.Request, v pageRequest, page *costsPage) error {
 	last, err := time.Parse(time.DateOnly, s.dayOf(v))
 	if err != nil {
 		return err
@@ -134,7 +133,7 @@ func (s *Server) projectCosts(r *http.Request, v pageRequest, page *costsPage) e
 // marketingCost fills the page's total marketing cost of the same days: the additional
 // costs, what was agreed with influencers whatever they sell, and the commission of
 // approved orders. All of it is in BRL, in which costs are.
-func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) error {
+func (s *rulePages) marketingCost(r *http.Request, v pageRequest, page *costsPage) error {
 	last, err := time.Parse(time.DateOnly, s.dayOf(v))
 	if err != nil {
 		return err
@@ -171,7 +170,7 @@ func (s *Server) marketingCost(r *http.Request, v pageRequest, page *costsPage) 
 }
 
 // saveCost adds a cost, or changes the one that is named.
-func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := s.costForm(v, commerce.AdditionalCost{}, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"),
@@ -183,7 +182,7 @@ func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest)
 	case f.Failed():
 	case cost.ID == "":
 		var id uuid.UUID
-		if id, err = uuid.NewV7FromReader(s.random); err == nil {
+		if id, err = uuid.NewV7FromReader(s.Random); err == nil {
 			cost.ID = id.String()
 			err = s.db.AddAdditionalCost(r.Context(), s.author(v), cost)
 		}
@@ -210,7 +209,7 @@ func (s *Server) saveCost(w http.ResponseWriter, r *http.Request, v pageRequest)
 }
 
 // typedMoney reads an amount in BRL as people type it, in cents.
-func (s *Server) typedMoney(v pageRequest, f *form, name, text string) int64 {
+func (s *rulePages) typedMoney(v pageRequest, f *form, name, text string) int64 {
 	if text == "" {
 		return 0
 	}
@@ -221,7 +220,7 @@ func (s *Server) typedMoney(v pageRequest, f *form, name, text string) int64 {
 	return minor
 }
 
-func (s *Server) removeCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) removeCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id, err := r.PostForm.Get("id"), error(commerce.ErrNotFound)
 	if uuidtext.Is(id) {
 		err = s.db.DeleteAdditionalCost(r.Context(), s.author(v), id, r.PostForm.Get("frequency"))

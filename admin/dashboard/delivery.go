@@ -11,8 +11,6 @@ import (
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
-const deliveryPath = "/dashboard/delivery"
-
 // outcomes are what becomes of events, in the order in which they are shown
 // (docs/reports.md).
 var outcomes = []string{"stored", "duplicate", "late", "rejected", "dropped", "missing"}
@@ -47,11 +45,11 @@ type reasonRow struct {
 	events               decimal.Decimal
 }
 
-func (s *Server) deliveryRoutes() []route {
+func (s *reportPages) deliveryRoutes() []route {
 	return []route{{pattern: "GET " + deliveryPath, handle: s.delivery}}
 }
 
-func (s *Server) delivery(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) delivery(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {

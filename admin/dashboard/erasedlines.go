@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 // erasedLines looks again at events that a page waits for, by their ids: of those that
 // are not stored because their person was erased meanwhile, it returns the line that says
 // so, as HTML by the event's id.
-func (s *Server) erasedLines(ctx context.Context, v pageRequest, waiting []string) (map[string]string, error) {
+func (s *eventPages) erasedLines(ctx context.Context, v pageRequest, waiting []string) (map[string]string, error) {
 	end, err := s.reading.take(ctx, v.access.personID)
 	if err != nil {
 		return nil, err
@@ -46,11 +45,11 @@ func (s *Server) erasedLines(ctx context.Context, v pageRequest, waiting []strin
 		if found.lines[i].Kept {
 			continue
 		}
-		var html bytes.Buffer
-		if err := s.pages[v.lang.Tag]["events.html"].ExecuteTemplate(&html, "event-lines", found.lines[i:i+1]); err != nil {
+		html, err := s.fragment(v.lang, "events.html", "event-lines", found.lines[i:i+1])
+		if err != nil {
 			return nil, err
 		}
-		erased[ids[i]] = html.String()
+		erased[ids[i]] = html
 	}
 	return erased, nil
 }

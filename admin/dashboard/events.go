@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,11 +35,12 @@ type RuleReader interface {
 }
 
 const (
-	eventsPath = "/dashboard/events"
 	// mostTail is how many records of a log are read at once, of all stores in it, and
 	// mostLines how many lines are shown of them.
 	mostTail  = 1000
 	mostLines = 200
+	// mostOrders bounds the orders that are read at once.
+	mostOrders = 100
 	// mostWaiting bounds the events of which a page asks whether they are stored now.
 	mostWaiting = 100
 	// readsOfEvents is how many pages are read for at once, and personsReads those of one
@@ -91,7 +91,7 @@ type eventLine struct {
 
 type eventFact struct{ Name, Text string }
 
-func (s *Server) eventRoutes() []route {
+func (s *eventPages) eventRoutes() []route {
 	return []route{
 		{pattern: "GET " + eventsPath, handle: s.events},
 		{pattern: "GET " + eventsPath + "/feed", handle: s.eventsFeed},
@@ -127,7 +127,7 @@ func parseEventCursor(text string) (c eventCursor, err error) {
 }
 
 // events is the page of what comes, without scripts as a list of the latest.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	kind := r.URL.Query().Get("show")
 	if kind != "" && !slices.Contains(eventKinds, kind) {
 		s.refuse(w, r, errBadAddress)
@@ -153,7 +153,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
 }
 
 // eventsFeed is what came after a cursor, as JSON with the lines' HTML.
-func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) eventsFeed(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	query := r.URL.Query()
 	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
 	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
@@ -175,19 +175,19 @@ func (s *Server) eventsFeed(w http.ResponseWriter, r *http.Request, v pageReques
 		found.erased, err = s.erasedLines(r.Context(), v, late)
 	}
 	if err != nil {
-		s.log.Warn("dashboard: events could not be read", "company", v.current.CompanyID, "error", err)
+		s.Log.Warn("dashboard: events could not be read", "company", v.current.CompanyID, "error", err)
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "not available just now", http.StatusServiceUnavailable)
 		return
 	}
-	var html bytes.Buffer
-	if err := s.pages[v.lang.Tag]["events.html"].ExecuteTemplate(&html, "event-lines", found.lines); err != nil {
+	html, err := s.fragment(v.lang, "events.html", "event-lines", found.lines)
+	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may have hung up
-		"cursor": found.cursor.String(), "html": html.String(), "count": len(found.lines), "skipped": found.skippedWords(v),
+		"cursor": found.cursor.String(), "html": html, "count": len(found.lines), "skipped": found.skippedWords(v),
 		"stored": found.stored, "erased": found.erased,
 	})
 }
@@ -215,7 +215,7 @@ func (f *foundEvents) skippedWords(v pageRequest) string {
 
 // readEvents reads the logs' ends after a cursor, and the day's orders that were computed
 // since. Only so many pages are read for at once.
-func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
+func (s *eventPages) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
 	end, err := s.reading.take(ctx, v.access.personID)
 	if err != nil {
 		return found, err
@@ -235,7 +235,7 @@ func (s *Server) readEvents(ctx context.Context, v pageRequest, after eventCurso
 		return err
 	})
 	group.Go(func() (err error) {
-		sales, err = s.db.SalesSince(asking, v.current.CompanyID, s.dayOf(v), after.sales, feedLength)
+		sales, err = s.db.SalesSince(asking, v.current.CompanyID, s.dayOf(v), after.sales, mostOrders)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -304,7 +304,7 @@ func (f *foundEvents) newestFirst() {
 
 // markStored tells of the events which are stored already, and which are erased; the others
 // are waited for.
-func (s *Server) markStored(ctx context.Context, v pageRequest, f *foundEvents, ids []string) error {
+func (s *eventPages) markStored(ctx context.Context, v pageRequest, f *foundEvents, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -322,7 +322,7 @@ func (s *Server) markStored(ctx context.Context, v pageRequest, f *foundEvents, 
 
 // markErased tells of the events that are not stored since their person is erased. The log
 // still has them for some days; of what they have, nothing is shown.
-func (s *Server) markErased(ctx context.Context, v pageRequest, f *foundEvents) error {
+func (s *eventPages) markErased(ctx context.Context, v pageRequest, f *foundEvents) error {
 	var digests [][]byte
 	for _, line := range f.lines {
 		if line.ID != "" {
@@ -355,7 +355,7 @@ const mostIndexes = 4
 
 // indexOf returns a company's rules as they are now. Those of the companies that were
 // asked for last are kept until they change.
-func (s *Server) indexOf(ctx context.Context, companyID string) (*attribution.Index, error) {
+func (s *eventPages) indexOf(ctx context.Context, companyID string) (*attribution.Index, error) {
 	revisions, err := s.rules.Revisions(ctx, []string{companyID})
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (s *Server) HoldStatements(ctx context.Context, personID string) (end func(
 		}
 	}
 	for range personsFiles {
-		one, err := s.streaming.take(ctx, personID)
+		one, err := s.site.Streaming.take(ctx, personID)
 		if err != nil {
 			end()
 			return nil, nil, err
@@ -35,8 +35,8 @@ func (s *Server) HoldStatements(ctx context.Context, personID string) (end func(
 		ends = append(ends, one)
 	}
 	return end, func() int {
-		s.streaming.mu.Lock()
-		defer s.streaming.mu.Unlock()
-		return s.streaming.people[personID].requests - personsFiles
+		s.site.Streaming.mu.Lock()
+		defer s.site.Streaming.mu.Unlock()
+		return s.site.Streaming.people[personID].requests - personsFiles
 	}, nil
 }

@@ -18,7 +18,7 @@ const (
 
 // tellFailures makes the next pages show how many attempts failed since the last
 // log-in. The cookie is "<count>.<Unix seconds of the latest>".
-func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login commerce.LogIn) {
+func (s *loginPages) tellFailures(w http.ResponseWriter, r *http.Request, login commerce.LogIn) {
 	text := ""
 	if login.Failures > 0 {
 		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)

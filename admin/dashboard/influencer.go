@@ -16,8 +16,6 @@ import (
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
-const influencerPath = "/dashboard/influencer"
-
 // influencerPage is what templates/influencer.html shows.
 type influencerPage struct {
 	head
@@ -71,12 +69,12 @@ type timelineRow struct {
 	X, W, Y           int
 }
 
-func (s *Server) influencer(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) influencer(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showInfluencer(w, r, v, http.StatusOK, influencerPage{})
 }
 
 // forms of the page, empty.
-func (s *Server) linksForm(v pageRequest, typed map[string][]string) *form {
+func (s *rulePages) linksForm(v pageRequest, typed map[string][]string) *form {
 	f := newForm(v.lang, "influencer", typed)
 	f.ids = "l-"
 	f.add(field{Name: "campaign", Max: commerce.MaxName})
@@ -85,7 +83,7 @@ func (s *Server) linksForm(v pageRequest, typed map[string][]string) *form {
 	return f
 }
 
-func (s *Server) couponForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
+func (s *rulePages) couponForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
 	f := newForm(v.lang, "influencer", typed)
 	f.ids = "k-"
 	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
@@ -93,7 +91,7 @@ func (s *Server) couponForm(v pageRequest, i commerce.Influencer, typed map[stri
 	return f
 }
 
-func (s *Server) agreementForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
+func (s *rulePages) agreementForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
 	f := newForm(v.lang, "influencer", typed)
 	f.ids = "c-"
 	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
@@ -102,7 +100,7 @@ func (s *Server) agreementForm(v pageRequest, i commerce.Influencer, typed map[s
 }
 
 // campaignOptions are an influencer's campaigns; with all, "any" is the first.
-func (s *Server) campaignOptions(v pageRequest, i commerce.Influencer, all bool) (list []option) {
+func (s *rulePages) campaignOptions(v pageRequest, i commerce.Influencer, all bool) (list []option) {
 	if all {
 		list = append(list, option{Label: v.lang.T("influencer.any_campaign")})
 	}
@@ -121,7 +119,7 @@ func campaignName(v pageRequest, c commerce.Campaign) string {
 
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
-func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page influencerPage) {
+func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page influencerPage) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -167,7 +165,7 @@ func (s *Server) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRe
 	s.render(w, r, status, "influencer.html", page)
 }
 
-func (s *Server) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
+func (s *rulePages) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
 	today string) campaignBlock {
 	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
 	for _, link := range i.Links {
@@ -203,7 +201,7 @@ func stateOf(c commerce.CouponTerms, today string) string {
 
 // influencerOf returns the influencer whose id the address has, or answers that
 // there is none.
-func (s *Server) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequest) (i commerce.Influencer, ok bool) {
+func (s *rulePages) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequest) (i commerce.Influencer, ok bool) {
 	err := error(commerce.ErrNotFound)
 	if id := r.URL.Query().Get("id"); uuidtext.Is(id) {
 		i, err = s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(id))
@@ -229,7 +227,7 @@ const (
 
 // timelineOf puts the coupons that are in force within a year around today on a
 // line of time; nil where there are none.
-func (s *Server) timelineOf(v pageRequest, coupons []commerce.Coupon, today string) *timeline {
+func (s *rulePages) timelineOf(v pageRequest, coupons []commerce.Coupon, today string) *timeline {
 	now, err := time.Parse(time.DateOnly, today)
 	if err != nil || len(coupons) == 0 {
 		return nil
@@ -262,7 +260,7 @@ func (s *Server) timelineOf(v pageRequest, coupons []commerce.Coupon, today stri
 }
 
 // linkCode is the QR code of a short link, as SVG.
-func (s *Server) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -299,18 +297,18 @@ func (s *Server) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest)
 }
 
 // influencerHere is the address of an influencer's page.
-func (s *Server) influencerHere(v pageRequest, i commerce.Influencer) string {
+func (s *rulePages) influencerHere(v pageRequest, i commerce.Influencer) string {
 	return storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID)
 }
 
 // back leads to the influencer's page after a form.
-func (s *Server) back(w http.ResponseWriter, r *http.Request, v pageRequest, what string) {
+func (s *rulePages) back(w http.ResponseWriter, r *http.Request, v pageRequest, what string) {
 	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", r.URL.Query().Get("id")), what)
 }
 
 // saveHere saves a form of an influencer's page, and answers: with page, which has the form,
 // where something typed is wrong.
-func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage,
+func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage,
 	change preview.Change) {
 	if !f.Failed() {
 		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
@@ -330,7 +328,7 @@ func (s *Server) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest,
 }
 
 // removeHere removes something of an influencer, and answers.
-func (s *Server) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string,
+func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string,
 	change preview.Change) {
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
 	switch {
@@ -344,7 +342,7 @@ func (s *Server) removeHere(w http.ResponseWriter, r *http.Request, v pageReques
 
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
-func (s *Server) refuseRule(f *form, err error) bool {
+func (s *rulePages) refuseRule(f *form, err error) bool {
 	var conflict *commerce.CouponConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -361,7 +359,7 @@ func (s *Server) refuseRule(f *form, err error) bool {
 	return true
 }
 
-func (s *Server) changeCategory(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) changeCategory(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -378,7 +376,7 @@ func (s *Server) changeCategory(w http.ResponseWriter, r *http.Request, v pageRe
 	s.back(w, r, v, "influencer_saved")
 }
 
-func (s *Server) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -395,7 +393,7 @@ func (s *Server) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest)
 	}
 }
 
-func (s *Server) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -404,13 +402,13 @@ func (s *Server) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest
 	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
 	f.refuse(asked.Check(), couponNames)
 	s.saveHere(w, r, v, i, f, influencerPage{Coupon: f}, func(ctx context.Context) error {
-		_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.random)
+		_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.Random)
 		return err
 	})
 }
 
 // campaignOf returns the id of one of an influencer's campaigns, else "".
-func (s *Server) campaignOf(i commerce.Influencer, id string) string {
+func (s *rulePages) campaignOf(i commerce.Influencer, id string) string {
 	for _, c := range i.Campaigns {
 		if c.CampaignID == id {
 			return id
@@ -419,7 +417,7 @@ func (s *Server) campaignOf(i commerce.Influencer, id string) string {
 	return ""
 }
 
-func (s *Server) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -435,7 +433,7 @@ func (s *Server) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequ
 	})
 }
 
-func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -449,12 +447,12 @@ func (s *Server) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) 
 	}
 	f.refuse(asked.Check(), costNames)
 	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
-		_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.random)
+		_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
 		return err
 	})
 }
 
-func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -468,7 +466,7 @@ func (s *Server) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v 
 }
 
 // archive ends an influencer's links, coupons and costs, or those of one campaign.
-func (s *Server) archive(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) archive(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return

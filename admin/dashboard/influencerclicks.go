@@ -32,7 +32,7 @@ type clickCount struct {
 }
 
 // clicksOf reads how often an influencer's links were opened in the last days.
-func (s *Server) clicksOf(ctx context.Context, v pageRequest, i commerce.Influencer, today string) (count clickCount, err error) {
+func (s *rulePages) clicksOf(ctx context.Context, v pageRequest, i commerce.Influencer, today string) (count clickCount, err error) {
 	last, err := time.Parse(time.DateOnly, today)
 	if err != nil {
 		return count, err
@@ -59,7 +59,7 @@ func (s *Server) clicksOf(ctx context.Context, v pageRequest, i commerce.Influen
 }
 
 // readClicks reads how often an influencer's links were opened on each of some days.
-func (s *Server) readClicks(ctx context.Context, v pageRequest, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
+func (s *rulePages) readClicks(ctx context.Context, v pageRequest, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
 	codes := make([]string, 0, len(i.Links))
 	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
 		codes = append(codes, link.Code)
@@ -71,8 +71,8 @@ func (s *Server) readClicks(ctx context.Context, v pageRequest, i commerce.Influ
 }
 
 // clicksFile lists how often each link of an influencer was opened on each of the last days.
-func (s *Server) clicksFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
-	id, today := r.URL.Query().Get("id"), s.now().In(zoneOf(v.current.Timezone))
+func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
+	id, today := r.URL.Query().Get("id"), s.Now().In(zoneOf(v.current.Timezone))
 	if !uuidtext.Is(id) {
 		return commerce.ErrNotFound
 	}
@@ -101,7 +101,7 @@ func (s *Server) clicksFile(ctx context.Context, r *http.Request, v pageRequest,
 }
 
 // unprovenForm says what is done with this influencer's links that nothing proves.
-func (s *Server) unprovenForm(v pageRequest, now string, typed map[string][]string) *form {
+func (s *rulePages) unprovenForm(v pageRequest, now string, typed map[string][]string) *form {
 	f := newForm(v.lang, "influencer", typed)
 	f.ids = "u-"
 	if now == "" {
@@ -113,7 +113,7 @@ func (s *Server) unprovenForm(v pageRequest, now string, typed map[string][]stri
 }
 
 // setUnproven changes what is done with one influencer's links that nothing proves.
-func (s *Server) setUnproven(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) setUnproven(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return

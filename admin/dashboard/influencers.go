@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 )
 
 const (
-	influencersPath = "/dashboard/influencers"
 	// influencersPerPage and maxInfluencerPage bound the list.
 	influencersPerPage = 50
 	maxInfluencerPage  = 100
@@ -39,7 +37,7 @@ type influencerLine struct {
 	Orders, Total, Earning string
 }
 
-func (s *Server) influencerRoutes() []route {
+func (s *rulePages) influencerRoutes() []route {
 	return []route{
 		{pattern: "GET " + influencersPath, handle: s.influencers},
 		{pattern: "POST " + influencersPath, owner: true, handle: s.register},
@@ -56,11 +54,11 @@ func (s *Server) influencerRoutes() []route {
 	}
 }
 
-func (s *Server) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showInfluencers(w, r, v, http.StatusOK, s.registrationForm(v, nil))
 }
 
-func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
 	query := r.URL.Query()
 	if r.Method != http.MethodGet {
 		query, v.here = nil, storePath(influencersPath, v.current.CompanyID)
@@ -124,19 +122,19 @@ func (s *Server) showInfluencers(w http.ResponseWriter, r *http.Request, v pageR
 
 // influencerSearch looks for influencers with their sales of the last days. It returns
 // errBadAddress for what no form of the page sends.
-func (s *Server) influencerSearch(v pageRequest, text, sort string) (commerce.InfluencerSearch, error) {
+func (s *rulePages) influencerSearch(v pageRequest, text, sort string) (commerce.InfluencerSearch, error) {
 	sort = cmp.Or(sort, commerce.SortByName)
 	if !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
 		return commerce.InfluencerSearch{}, errBadAddress
 	}
-	now := s.now().In(zoneOf(v.current.Timezone))
+	now := s.Now().In(zoneOf(v.current.Timezone))
 	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly),
 		Today: now.Format(time.DateOnly), Currency: v.current.Currency}, nil
 }
 
 // registrationForm asks for what POST /influencers takes: more links, coupons and
 // costs are added on the influencer's own page.
-func (s *Server) registrationForm(v pageRequest, typed map[string][]string) *form {
+func (s *rulePages) registrationForm(v pageRequest, typed map[string][]string) *form {
 	f := newForm(v.lang, "influencer", typed)
 	f.add(field{Name: "name", Required: true, Max: commerce.MaxName})
 	f.add(field{Name: "category", Max: commerce.MaxCategory})
@@ -147,13 +145,13 @@ func (s *Server) registrationForm(v pageRequest, typed map[string][]string) *for
 	return f
 }
 
-func (s *Server) couponFields(f *form, required bool) {
+func (s *rulePages) couponFields(f *form, required bool) {
 	f.add(field{Name: "code", Required: required, Max: commerce.MaxCoupon, Group: f.l.T("influencer.coupon")})
 	f.add(field{Name: "coupon_start", Type: "date"})
 	f.add(field{Name: "coupon_end", Type: "date"})
 }
 
-func (s *Server) costFields(v pageRequest, f *form, required bool) {
+func (s *rulePages) costFields(v pageRequest, f *form, required bool) {
 	f.add(field{Name: "var_fee", Group: f.l.T("influencer.cost")})
 	f.add(field{Name: "fixed_fee"})
 	f.add(field{Name: "value"})
@@ -180,7 +178,7 @@ func typedCoupon(r *http.Request) commerce.CouponTerms {
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
-func (s *Server) typedCost(r *http.Request, v pageRequest, f *form) commerce.CostTerms {
+func (s *rulePages) typedCost(r *http.Request, v pageRequest, f *form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")),
 		ValueMinor: s.typedMoney(v, f, "value", get("value")),
@@ -196,7 +194,7 @@ func (s *Server) typedCost(r *http.Request, v pageRequest, f *form) commerce.Cos
 
 // register makes an influencer, or adds to the one of that name, as POST
 // /influencers does.
-func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
@@ -219,7 +217,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request, v pageRequest)
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails
 // at the form's fields; false: the request is answered.
-func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
 	asked commerce.Registration) (made commerce.Registered, ok bool) {
 	names := map[string]string{}
 	for _, of := range []map[string]string{couponNames, costNames} {
@@ -238,7 +236,7 @@ func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageReque
 		return made, true
 	}
 	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
-		made, err = s.db.RegisterInfluencer(ctx, s.author(v), asked, s.random)
+		made, err = s.db.RegisterInfluencer(ctx, s.author(v), asked, s.Random)
 		return err
 	})
 	if err != nil && !s.refuseRule(f, err) {
@@ -249,7 +247,7 @@ func (s *Server) tryRegister(w http.ResponseWriter, r *http.Request, v pageReque
 }
 
 // refuseLinks looks up the hosts of links, and refuses those that are not public.
-func (s *Server) refuseLinks(r *http.Request, f *form, links []string) {
+func (s *rulePages) refuseLinks(r *http.Request, f *form, links []string) {
 	for i, err := range s.checkLinks(r.Context(), links) {
 		if err != nil {
 			f.fail("links", links[i]+" "+violationText(f.l, commerce.Violation{Message: err.Error()}))
@@ -293,9 +291,9 @@ func costFormula(l *lang.Printer, c commerce.CostTerms) string {
 
 // shortScheme returns the scheme of short links. Loopback addresses, which only
 // `tributary dev` uses, have no certificate.
-func (s *Server) shortScheme() string {
+func (s *rulePages) shortScheme() string {
 	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
-		if strings.HasPrefix(s.config.ShortBase, local) {
+		if strings.HasPrefix(s.shortBase, local) {
 			return "http://"
 		}
 	}
@@ -304,19 +302,10 @@ func (s *Server) shortScheme() string {
 
 // shortLink is a short link as people share it; copy has its scheme, and is empty
 // where the short host is not known.
-func (s *Server) shortLink(code string) (shown, copied string) {
-	if s.config.ShortBase == "" {
+func (s *rulePages) shortLink(code string) (shown, copied string) {
+	if s.shortBase == "" {
 		return code, ""
 	}
-	shown = strings.TrimSuffix(s.config.ShortBase, "/") + "/" + code
+	shown = strings.TrimSuffix(s.shortBase, "/") + "/" + code
 	return shown, s.shortScheme() + shown
-}
-
-// apiPath is where the store's platform calls an operation.
-func apiPath(environment, operation string) string {
-	base := "/admin/v1/"
-	if environment == commerce.Sandbox {
-		base = "/sandbox" + base
-	}
-	return fmt.Sprint(base, operation)
 }

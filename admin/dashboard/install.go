@@ -9,7 +9,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-const installPath = "/dashboard/install"
+// mostTokens bounds the API keys that are looked through.
+const mostTokens = 500
 
 // installPage is what templates/install.html shows.
 type installPage struct {
@@ -34,7 +35,7 @@ type signalsView struct {
 	Order string `json:"order"`
 }
 
-func (s *Server) installRoutes() []route {
+func (s *eventPages) installRoutes() []route {
 	return []route{
 		{pattern: "GET " + installPath, owner: true, handle: s.installPage},
 		{pattern: "GET " + installPath + "/signals", owner: true, handle: s.installSignals},
@@ -43,7 +44,7 @@ func (s *Server) installRoutes() []route {
 	}
 }
 
-func (s *Server) installPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) installPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showInstall(w, r, v, http.StatusOK, installPage{Form: originForm(v, nil)})
 }
 
@@ -53,7 +54,7 @@ func originForm(v pageRequest, typed map[string][]string) *form {
 	return f
 }
 
-func (s *Server) showInstall(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page installPage) {
+func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page installPage) {
 	v.here = storePath(installPath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("install.title"), "install")
 	company, err := s.db.Company(r.Context(), v.current.CompanyID)
@@ -63,28 +64,28 @@ func (s *Server) showInstall(w http.ResponseWriter, r *http.Request, v pageReque
 	}
 	page.Origins, page.APIPath = company.Origins, s.originFor(r)+apiPath(v.current.Environment, "")
 	page.Script = "https://collect.your-shop.com/sdk/v1/tributary.js"
-	if s.config.EdgeURL != "" {
-		page.Script = strings.TrimSuffix(s.config.EdgeURL, "/") + "/sdk/v1/tributary.js"
+	if s.edgeURL != "" {
+		page.Script = strings.TrimSuffix(s.edgeURL, "/") + "/sdk/v1/tributary.js"
 	}
 	if page.Signals, err = s.signals(r, v); err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
-	list, err := s.db.ListAPIKeys(r.Context(), v.current.CompanyID, mostKeys)
+	list, err := s.db.ListAPIKeys(r.Context(), v.current.CompanyID, mostTokens)
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
 	}
 	page.Keys = storePath(keysPath, v.current.CompanyID)
 	for _, k := range list {
-		if k.Type == commerce.Integration && k.ActiveAt(s.now()) {
+		if k.Type == commerce.Integration && k.ActiveAt(s.Now()) {
 			page.Made = append(page.Made, installToken{k.Name, k.Hint})
 		}
 	}
 	s.render(w, r, status, "install.html", page)
 }
 
-func (s *Server) signals(r *http.Request, v pageRequest) (view signalsView, err error) {
+func (s *eventPages) signals(r *http.Request, v pageRequest) (view signalsView, err error) {
 	got, err := s.db.Signals(r.Context(), v.current.CompanyID)
 	if err != nil {
 		return view, err
@@ -100,7 +101,7 @@ func (s *Server) signals(r *http.Request, v pageRequest) (view signalsView, err 
 }
 
 // installSignals is what the page's script asks for every few seconds.
-func (s *Server) installSignals(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) installSignals(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	view, err := s.signals(r, v)
 	if err != nil {
 		s.unavailable(w, r, err)
@@ -123,12 +124,12 @@ var integrationTokens = []struct {
 }{{"orders", commerce.WriteOrders}, {"products", commerce.WriteProducts}}
 
 // makeTokens makes the two integration tokens and shows them, once.
-func (s *Server) makeTokens(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	page := installPage{Form: originForm(v, nil)}
 	for _, token := range integrationTokens {
 		name := v.lang.T("install.token_" + token.name)
 		_, text, err := s.db.CreateAPIKey(r.Context(), commerce.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
-			Type: commerce.Integration, Scopes: []commerce.Scope{token.scope}, Actor: v.actor(), Random: s.random})
+			Type: commerce.Integration, Scopes: []commerce.Scope{token.scope}, Actor: v.actor(), Random: s.Random})
 		if errors.Is(err, commerce.ErrTooManyKeys) { // those made before are shown, once
 			page.Form.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
 			s.showInstall(w, r, v, http.StatusConflict, page)
@@ -144,7 +145,7 @@ func (s *Server) makeTokens(w http.ResponseWriter, r *http.Request, v pageReques
 }
 
 // addOrigin lets the pages of an address send events.
-func (s *Server) addOrigin(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) addOrigin(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := originForm(v, r.PostForm)
 	origin, host := shopOrigin(r.PostForm.Get("origin"))
 	_, _, err := s.db.ChangeSettings(r.Context(),

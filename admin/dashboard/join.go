@@ -26,14 +26,14 @@ type joinPage struct {
 
 // join shows the page of a one-time link. It changes nothing: what previews links
 // must not use them.
-func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) join(w http.ResponseWriter, r *http.Request) {
 	i, _, ok := s.invitationBy(w, r, r.URL.Query().Get("token"))
 	if ok {
 		s.showJoin(w, r, http.StatusOK, i, r.URL.Query().Get("token"), s.passwordForm(r))
 	}
 }
 
-func (s *Server) passwordForm(r *http.Request) *form {
+func (s *loginPages) passwordForm(r *http.Request) *form {
 	f := newForm(s.langOf(r), "join", nil)
 	f.add(field{Name: "password", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
 	return f
@@ -41,19 +41,19 @@ func (s *Server) passwordForm(r *http.Request) *form {
 
 // invitationBy returns the link of a token, or answers that there is none. Guesses
 // are limited as those at refresh tokens are.
-func (s *Server) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i commerce.Invitation, token [32]byte, ok bool) {
+func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i commerce.Invitation, token [32]byte, ok bool) {
 	network := throttle.Network(s.config.ClientIP(r))
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(token) {
 		s.problem(w, r, http.StatusNotFound, "no_link")
 		return i, token, false
 	}
-	if !s.guesses.Begin(network, s.now()).OK {
+	if !s.guesses.Begin(network, s.Now()).OK {
 		s.unavailable(w, r, errTooManyGuesses)
 		return i, token, false
 	}
 	token = hashToken([32]byte(raw))
-	i, err = s.db.InvitationOf(r.Context(), token, s.now())
+	i, err = s.db.InvitationOf(r.Context(), token, s.Now())
 	if errors.Is(err, commerce.ErrNotFound) {
 		s.problem(w, r, http.StatusNotFound, "no_link")
 		return i, token, false
@@ -66,7 +66,7 @@ func (s *Server) invitationBy(w http.ResponseWriter, r *http.Request, text strin
 	return i, token, true
 }
 
-func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i commerce.Invitation, token string, f *form) {
+func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int, i commerce.Invitation, token string, f *form) {
 	l := s.langOf(r)
 	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)),
 		Here:  JoinPath + "?token=" + token,
@@ -80,7 +80,7 @@ func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i 
 // useLink uses a one-time link with the password that was typed, and logs the
 // person in. Somebody who has a log-in types its password, or a new one where the operator
 // made the link.
-func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) useLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.problem(w, r, http.StatusBadRequest, "bad_form")
@@ -100,7 +100,7 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 		return
 	case known && !i.ChoosesPassword():
 		network := throttle.Network(s.config.ClientIP(r))
-		if got := s.attempts.allow(i.Email, network, "", s.now()); !got.OK {
+		if got := s.attempts.allow(i.Email, network, "", s.Now()); !got.OK {
 			f.fail("password", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
 			s.showJoin(w, r, http.StatusTooManyRequests, i, text, f)
 			return
@@ -123,14 +123,14 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		personID, err = s.db.UseInvitation(r.Context(), token, s.now(), personID, hash)
+		personID, err = s.db.UseInvitation(r.Context(), token, s.Now(), personID, hash)
 	}
 	if errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrConflict) || errors.Is(err, commerce.ErrElsewhere) {
 		s.problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
 		return
 	}
 	if err == nil {
-		s.live.Recheck() // a new password has ended the sessions
+		s.config.Recheck() // a new password has ended the sessions
 		_, err = s.startSession(w, r, personID)
 	}
 	if err == nil {
@@ -140,6 +140,6 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
+	s.Log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
 	http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
 }

@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	keysPath = "/dashboard/keys"
 	// mostKeys bounds the list of one environment.
 	mostKeys = 500
 )
@@ -43,7 +42,7 @@ type keyRow struct {
 	Archived              bool // its company is: nothing of it is changed
 }
 
-func (s *Server) keyRoutes() []route {
+func (s *rulePages) keyRoutes() []route {
 	return []route{
 		{pattern: "GET " + keysPath, owner: true, handle: s.keysPage},
 		{pattern: "POST " + keysPath, owner: true, handle: s.createKey},
@@ -52,12 +51,12 @@ func (s *Server) keyRoutes() []route {
 	}
 }
 
-func (s *Server) keysPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) keysPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil)})
 }
 
 // showKeys shows the page with the keys of both environments.
-func (s *Server) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page keysPage) {
+func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page keysPage) {
 	v.here = storePath(keysPath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("keys.title"), "keys")
 	page.File = storePath(keysPath+csvEnding, v.current.CompanyID)
@@ -96,8 +95,8 @@ func (s *Server) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest,
 	s.render(w, r, status, "keys.html", page)
 }
 
-func (s *Server) viewKey(v pageRequest, k commerce.APIKey) keyRow {
-	l, zone, now := v.lang, zoneOf(v.current.Timezone), s.now()
+func (s *rulePages) viewKey(v pageRequest, k commerce.APIKey) keyRow {
+	l, zone, now := v.lang, zoneOf(v.current.Timezone), s.Now()
 	row := keyRow{
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
 		Used: l.T("keys.never"), State: "active", Environment: l.T("nav." + k.Environment), CompanyQ: k.CompanyID, Works: k.ActiveAt(now),
@@ -144,10 +143,10 @@ func scopeNames(scopes []commerce.Scope) []string {
 	return names
 }
 
-func (s *Server) createKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := keyForm(v, r.PostForm)
 	key := commerce.NewAPIKey{CompanyID: v.companyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
-		Type: r.PostForm.Get("type"), Actor: v.actor(), Random: s.random}
+		Type: r.PostForm.Get("type"), Actor: v.actor(), Random: s.Random}
 	for _, scope := range r.PostForm["scopes"] {
 		key.Scopes = append(key.Scopes, commerce.Scope(scope))
 	}
@@ -166,7 +165,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request, v pageRequest
 		return
 	}
 	if days, _ := strconv.Atoi(r.PostForm.Get("life")); days > 0 {
-		key.ExpiresAt = s.now().AddDate(0, 0, days)
+		key.ExpiresAt = s.Now().AddDate(0, 0, days)
 	}
 	_, text, err := s.db.CreateAPIKey(r.Context(), key)
 	if errors.Is(err, commerce.ErrTooManyKeys) {
@@ -181,20 +180,20 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request, v pageRequest
 }
 
 // tooManyKeys shows the page with why no more keys are made.
-func (s *Server) tooManyKeys(w http.ResponseWriter, r *http.Request, v pageRequest, f *form) {
+func (s *rulePages) tooManyKeys(w http.ResponseWriter, r *http.Request, v pageRequest, f *form) {
 	f.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
 	s.showKeys(w, r, v, http.StatusConflict, keysPage{Form: f})
 }
 
-func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	grace := r.PostForm.Get("grace")
 	if !slices.Contains(keyGraces, grace) {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	hours, _ := strconv.Atoi(grace)
-	key, text, err := s.db.RotateAPIKey(r.Context(), commerce.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.now(),
-		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.random})
+	key, text, err := s.db.RotateAPIKey(r.Context(), commerce.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.Now(),
+		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.Random})
 	if errors.Is(err, commerce.ErrTooManyKeys) {
 		s.tooManyKeys(w, r, v, keyForm(v, nil))
 		return
@@ -206,8 +205,8 @@ func (s *Server) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
 }
 
-func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	if _, err := s.db.RevokeAPIKey(r.Context(), v.current.CompanyID, idOf(r, "key"), s.now(), v.actor()); err != nil {
+func (s *rulePages) revokeKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+	if _, err := s.db.RevokeAPIKey(r.Context(), v.current.CompanyID, idOf(r, "key"), s.Now(), v.actor()); err != nil {
 		s.notFoundOr(w, r, err, "no_key")
 		return
 	}
@@ -220,13 +219,4 @@ func idOf(r *http.Request, name string) string {
 		return id
 	}
 	return ""
-}
-
-// notFoundOr answers a form that named what is not there, or unavailable.
-func (s *Server) notFoundOr(w http.ResponseWriter, r *http.Request, err error, key string) {
-	if errors.Is(err, commerce.ErrNotFound) {
-		s.problemOf(w, r, http.StatusNotFound, key)
-		return
-	}
-	s.unavailable(w, r, err)
 }

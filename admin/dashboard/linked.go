@@ -76,12 +76,12 @@ const linkedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form
 
 // withLink answers a request for a linked statement: by serve, or with why the link shows
 // nothing. A refused link says no more than that, so that nobody learns which there are.
-func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, v statementView)) http.HandlerFunc {
+func (s *moneyPages) withLink(serve func(w http.ResponseWriter, r *http.Request, v statementView)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// No search engine keeps the page, and no other site learns its address.
 		w.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		l, err := s.links.Read(r.PathValue("token"), s.now())
+		l, err := s.links.Read(r.PathValue("token"), s.Now())
 		if errors.Is(err, statementlink.ErrExpired) {
 			s.problem(w, r, http.StatusGone, "link_expired")
 			return
@@ -90,7 +90,7 @@ func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, v s
 			s.problem(w, r, http.StatusNotFound, "link_refused")
 			return
 		}
-		if got := s.linkReads.Take(l.StatementID, s.now()); !got.OK {
+		if got := s.linkReads.Take(l.StatementID, s.Now()); !got.OK {
 			w.Header().Set("Retry-After", strconv.Itoa(secondsOf(got.Wait)))
 			s.problem(w, r, http.StatusTooManyRequests, "link_too_often")
 			return
@@ -111,7 +111,7 @@ func (s *Server) withLink(serve func(w http.ResponseWriter, r *http.Request, v s
 
 // ofStore answers a member's request for a statement: the influencer's page, with links to
 // the orders.
-func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
+func (s *moneyPages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
 	*http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
 		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
@@ -135,9 +135,9 @@ func (s *Server) ofStore(serve func(w http.ResponseWriter, r *http.Request, v st
 
 // inTurn answers a member's request for a statement's file once it is their turn. Influencers
 // are bounded by their link (linkReads).
-func (s *Server) inTurn(serve func(http.ResponseWriter, *http.Request, pageRequest)) func(http.ResponseWriter, *http.Request, pageRequest) {
+func (s *moneyPages) inTurn(serve func(http.ResponseWriter, *http.Request, pageRequest)) func(http.ResponseWriter, *http.Request, pageRequest) {
 	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
-		end, err := s.streaming.take(r.Context(), v.access.personID)
+		end, err := s.Streaming.take(r.Context(), v.access.personID)
 		if err != nil {
 			s.refuse(w, r, err)
 			return
@@ -148,7 +148,7 @@ func (s *Server) inTurn(serve func(http.ResponseWriter, *http.Request, pageReque
 }
 
 // linked is the page of a statement.
-func (s *Server) linked(w http.ResponseWriter, r *http.Request, v statementView) {
+func (s *moneyPages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.langOf(r), v.statement
 	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate),
 		CSV: v.csv, Back: v.back,
@@ -232,7 +232,7 @@ func takenBack(l *lang.Printer, text string) string {
 
 // linkedCSV is a statement as a table: the amount that was carried to it, then
 // each order. The amounts sum to the total.
-func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
+func (s *moneyPages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
 	statement := v.statement
 	if statement.State == commerce.StatementClosing {
 		s.problem(w, r, http.StatusNotFound, "link_closing")
@@ -266,7 +266,7 @@ func (s *Server) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVi
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.
-func (s *Server) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine,
+func (s *moneyPages) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine,
 	f func(commerce.StatementLine)) (err error) {
 	for {
 		for _, line := range lines {

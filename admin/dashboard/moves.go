@@ -82,7 +82,7 @@ type moveCredit struct {
 // first shows which, and the person saves from there. It reports whether the request is
 // answered; if not, the change is made, or err says why not. f may be nil; back is where
 // a person goes who does not save.
-func (s *Server) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+func (s *rulePages) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
 	change preview.Change) (answered bool, err error) {
 	switch r.PostForm.Get("step") {
 	case stepSave:
@@ -99,7 +99,7 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *
 	answer, err := s.preview(r.Context(), v.current.CompanyID, change)
 	switch {
 	case errors.Is(err, errNoPreview):
-		s.log.Warn("dashboard: a change could not be previewed", "company", v.current.CompanyID, "error", err)
+		s.Log.Warn("dashboard: a change could not be previewed", "company", v.current.CompanyID, "error", err)
 	case err != nil:
 		return false, err
 	case answer.Orders.Moved == 0 && answer.Orders.Credited == 0 && answer.Cut == "":
@@ -114,7 +114,7 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *
 var errNoPreview = errors.New("dashboard: no preview now")
 
 // preview returns what a change would move. An error is errNoPreview or the change's own.
-func (s *Server) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
+func (s *rulePages) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
 	var refused error
@@ -132,7 +132,7 @@ func (s *Server) preview(ctx context.Context, companyID string, change preview.C
 }
 
 // showMoves shows what a change would move; a is nil where that is not known.
-func (s *Server) showMoves(w http.ResponseWriter, r *http.Request, v pageRequest, edits bool, back string, a *preview.Answer) {
+func (s *rulePages) showMoves(w http.ResponseWriter, r *http.Request, v pageRequest, edits bool, back string, a *preview.Answer) {
 	v.here = back
 	page := movesPage{head: v.head(v.lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {

@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -134,26 +132,4 @@ func samePage(page, companyID string) string {
 		}
 	}
 	return dayPath(companyID, "")
-}
-
-// withValue is an address with one more parameter.
-func withValue(address, name, value string) string {
-	separator := "?"
-	if strings.Contains(address, "?") {
-		separator = "&"
-	}
-	return address + separator + name + "=" + url.QueryEscape(value)
-}
-
-// storePath is the address of a page of a company, with more parameters in pairs
-// of name and value; those with an empty value are left out.
-func storePath(path, companyID string, more ...string) string {
-	address := path + "?company=" + url.QueryEscape(companyID)
-	var rest strings.Builder
-	for i := 0; i+1 < len(more); i += 2 {
-		if more[i+1] != "" {
-			rest.WriteString("&" + more[i] + "=" + url.QueryEscape(more[i+1]))
-		}
-	}
-	return address + rest.String()
 }

@@ -88,7 +88,7 @@ type modelLine struct {
 
 type modelPart struct{ Who, Share, Amount string }
 
-func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.URL.Query().Get("id")
 	var e commerce.ExplainedSale
 	err := commerce.ErrNotFound
@@ -118,7 +118,7 @@ func (s *Server) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	if len(e.Explanation) > 0 {
 		if err := json.Unmarshal(e.Explanation, &x); err != nil {
 			// The page still shows the order and its ledger.
-			s.log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
+			s.Log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.lang, x, e.Sale, zone)
@@ -264,9 +264,4 @@ func percentOf(l *lang.Printer, fee json.Number) string {
 		return fee.String() + "%"
 	}
 	return l.Number(d) + "%"
-}
-
-// channelWords returns the words for a channel of internal/attribution.
-func channelWords(l *lang.Printer, channel string) string {
-	return textOf(l, "channel."+strings.ReplaceAll(strings.ToLower(channel), " ", "_"), channel)
 }

@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	ordersPath    = "/dashboard/orders"
 	ordersPerPage = 50
 )
 
@@ -34,7 +33,7 @@ type ordersPage struct {
 	Install                            string // path of the page that connects the shop
 }
 
-func (s *Server) orderRoutes() []route {
+func (s *moneyPages) orderRoutes() []route {
 	return []route{
 		{pattern: "GET /dashboard/order", handle: s.order},
 		{pattern: "POST /dashboard/order/evidence", owner: true, handle: s.decide},
@@ -44,7 +43,7 @@ func (s *Server) orderRoutes() []route {
 
 // orders lists orders by filters, or looks for some by what a person knows of them:
 // their number, or the customer's e-mail, of which only the keyed hash is looked up.
-func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	query := r.URL.Query()
 	page := askedOrders(query)
 	page.head = v.head(v.lang.T("orders.title"), "orders")
@@ -89,7 +88,7 @@ func (s *Server) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
 }
 
 // ofInfluencer tells whose orders the page shows.
-func (s *Server) ofInfluencer(r *http.Request, v pageRequest, page *ordersPage, status string) error {
+func (s *moneyPages) ofInfluencer(r *http.Request, v pageRequest, page *ordersPage, status string) error {
 	if page.Influencer == "" || page.Text != "" {
 		return nil
 	}
@@ -128,7 +127,7 @@ func orderFiltersAreGood(page *ordersPage, status string) bool {
 		(page.Text == "" || commerce.IsID(page.Text))
 }
 
-func (s *Server) findOrders(r *http.Request, v pageRequest, text string) ([]commerce.Sale, error) {
+func (s *moneyPages) findOrders(r *http.Request, v pageRequest, text string) ([]commerce.Sale, error) {
 	search := commerce.OrderSearch{Text: text, Limit: ordersPerPage}
 	if strings.Contains(text, "@") && s.hasher != nil {
 		company, err := s.db.Company(r.Context(), v.current.CompanyID)
@@ -155,7 +154,7 @@ func storedOrderID(o commerce.StoredOrder) string {
 	return body.OrderID
 }
 
-func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string,
+func (s *moneyPages) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string,
 	after commerce.Cursor) ([]commerce.Sale, error) {
 	filter := page.filter(status)
 	filter.After, filter.Limit = after, ordersPerPage+1
@@ -183,7 +182,7 @@ func (s *Server) listOrders(r *http.Request, v pageRequest, page *ordersPage, st
 
 // decide is what the merchant decides about an influencer's link, as
 // POST /order/{orderId}/evidence does.
-func (s *Server) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
 		Decision: r.PostForm.Get("decision")}
 	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {

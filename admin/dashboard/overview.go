@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 )
 
 const (
-	overviewPath = "/dashboard/overview"
 	reportPath   = "/dashboard/report.csv"
 	mostChannels = 100
 )
@@ -53,14 +51,14 @@ var overviewTiles = []string{"sales", "orders", "attributed_share", "commission"
 // overviewColumns are those of the table behind the chart, beside the sales.
 var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
 
-func (s *Server) overviewRoutes() []route {
+func (s *reportPages) overviewRoutes() []route {
 	return []route{
 		{pattern: "GET " + overviewPath, handle: s.overview},
 		{pattern: "GET " + reportPath, handle: s.reportCSV},
 	}
 }
 
-func (s *Server) overview(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) overview(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedOf(r, v, models.All)
 	if err != nil {
 		s.refuse(w, r, err)
@@ -94,7 +92,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request, v pageRequest)
 
 // report reads one report of what a page asks for. A report that depends on no model is
 // read without one.
-func (s *Server) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
+func (s *reportPages) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
 	q := a.Query
 	q.Name, q.By = name, by
 	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
@@ -104,18 +102,6 @@ func (s *Server) report(r *http.Request, a asked, name reports.Name, by reports.
 		q.Compare = reports.NoComparison
 	}
 	return s.db.Report(r.Context(), q)
-}
-
-// refuse answers for what could not be shown.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	switch {
-	case errors.Is(err, errBadAddress):
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
-	case errors.Is(err, reports.ErrTooManyRows), errors.Is(err, reports.ErrTooManyChannels):
-		s.problemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
-	default:
-		s.unavailable(w, r, err)
-	}
 }
 
 // isEmpty reports whether nobody did anything in the days of the report sales: all of its
@@ -159,7 +145,7 @@ func salesChart(l *lang.Printer, r *reports.Report) *chart {
 
 // overviewChannels fills the table of channels: what the model gives to each, beside what
 // is paid by contract, whatever the model says.
-func (s *Server) overviewChannels(r *http.Request, v pageRequest, a asked, page *overviewPage) error {
+func (s *reportPages) overviewChannels(r *http.Request, v pageRequest, a asked, page *overviewPage) error {
 	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
 	if err != nil {
 		return err
@@ -239,7 +225,7 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 }
 
 // reportCSV is a report of a page's days as a file.
-func (s *Server) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	name := reports.Name(r.URL.Query().Get("report"))
 	if name == "" {
 		name = reports.Sales
@@ -271,11 +257,4 @@ func (s *Server) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest
 
 func sendCSV(w http.ResponseWriter, name string, a asked, file []byte) {
 	sendFile(w, name+"-"+a.Start+"-"+a.End, file)
-}
-
-// sendFile answers with a CSV file of that name.
-func sendFile(w http.ResponseWriter, name string, file []byte) {
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	_, _ = w.Write(file) //nolint:gosec // no browser shows it: it is an attachment, and nosniff
 }

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	pathsPath = "/dashboard/paths"
 	// mostSteps is how many steps of a journey are shown: the first and the last of a
 	// longer one.
 	mostSteps = 8
@@ -36,11 +35,11 @@ type journeyRow struct {
 	Percent             int
 }
 
-func (s *Server) pathRoutes() []route {
+func (s *reportPages) pathRoutes() []route {
 	return []route{{pattern: "GET " + pathsPath, handle: s.paths}}
 }
 
-func (s *Server) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {

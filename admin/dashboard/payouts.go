@@ -18,10 +18,7 @@ import (
 )
 
 const (
-	payoutsPath    = "/dashboard/payouts"
-	reviewsPath    = "/dashboard/reviews"
-	statementsPath = "/dashboard/statements"
-	statementPath  = "/dashboard/statement" // statementlink.Path begins with it, and has a token after it
+	statementPath = "/dashboard/statement" // statementlink.Path begins with it, and has a token after it
 
 	balancesShown     = 500
 	reviewsPerPage    = 25
@@ -88,7 +85,7 @@ type statementRow struct {
 	Payable, Closed                                                bool
 }
 
-func (s *Server) payoutRoutes() []route {
+func (s *moneyPages) payoutRoutes() []route {
 	return []route{
 		{pattern: "GET " + payoutsPath, handle: s.payouts},
 		{pattern: "GET " + reviewsPath, handle: s.reviews},
@@ -102,22 +99,18 @@ func (s *Server) payoutRoutes() []route {
 	}
 }
 
-func (s *Server) dayOf(v pageRequest) string {
-	return s.now().In(zoneOf(v.current.Timezone)).Format(time.DateOnly)
-}
-
-func (s *Server) payouts(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) payouts(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showPayouts(w, r, v, http.StatusOK, s.closingForm(v, nil))
 }
 
 // closingForm asks up to which day statements are made.
-func (s *Server) closingForm(v pageRequest, typed map[string][]string) *form {
+func (s *moneyPages) closingForm(v pageRequest, typed map[string][]string) *form {
 	f := newForm(v.lang, "payouts", typed)
 	f.add(field{Name: "end_date", Type: "date", Required: true, Value: s.dayOf(v)})
 	return f
 }
 
-func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+func (s *moneyPages) showPayouts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
 	v.here = storePath(payoutsPath, v.current.CompanyID)
 	page := payoutsPage{head: v.head(v.lang.T("payouts.title"), "payouts"), Form: f, Today: s.dayOf(v),
 		Reviews: storePath(reviewsPath, v.current.CompanyID)}
@@ -159,7 +152,7 @@ func (s *Server) showPayouts(w http.ResponseWriter, r *http.Request, v pageReque
 	s.render(w, r, status, "payouts.html", page)
 }
 
-func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	before, err := commerce.ParseCursor(r.URL.Query().Get("before"))
 	if err != nil {
 		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
@@ -190,7 +183,7 @@ func (s *Server) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) 
 	s.render(w, r, http.StatusOK, "reviews.html", page)
 }
 
-func (s *Server) viewReview(v pageRequest, review commerce.Review, zone *time.Location) reviewRow {
+func (s *moneyPages) viewReview(v pageRequest, review commerce.Review, zone *time.Location) reviewRow {
 	l, sale := v.lang, review.Sale
 	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID),
 		When:  l.Time(sale.CreatedAt.In(zone)),
@@ -223,11 +216,11 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
-func (s *Server) statements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) statements(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showStatements(w, r, v, http.StatusOK, statementsPage{})
 }
 
-func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page statementsPage) {
+func (s *moneyPages) showStatements(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page statementsPage) {
 	var after commerce.StatementCursor
 	if text := r.URL.Query().Get("after"); text != "" && r.Method == http.MethodGet {
 		var err error
@@ -282,12 +275,12 @@ func (s *Server) showStatements(w http.ResponseWriter, r *http.Request, v pageRe
 }
 
 // closeStatements asks for a statement of each influencer and currency.
-func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) closeStatements(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := s.closingForm(v, r.PostForm)
 	asked := commerce.Closing{EndDate: r.PostForm.Get("end_date")}
 	f.refuse(asked.Check(), nil)
 	if !f.Failed() {
-		_, err := s.db.AskStatements(r.Context(), s.author(v), asked, s.random)
+		_, err := s.db.AskStatements(r.Context(), s.author(v), asked, s.Random)
 		switch {
 		case errors.Is(err, commerce.ErrFutureDay):
 			f.fail("end_date", v.lang.T("payouts.future"))
@@ -306,7 +299,7 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, v pageR
 }
 
 // payStatement records that a statement was paid.
-func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
 	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
 	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
@@ -318,7 +311,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequ
 		s.problemOf(w, r, http.StatusNotFound, "no_statement")
 		return
 	}
-	if bad := payment.Check(s.now()); dayErr != nil || bad.Any() {
+	if bad := payment.Check(s.Now()); dayErr != nil || bad.Any() {
 		fail(http.StatusUnprocessableEntity, "bad_payment")
 		return
 	}
@@ -340,7 +333,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, v pageRequ
 }
 
 // confirmRestored lets the store pay again after its database was restored.
-func (s *Server) confirmRestored(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) confirmRestored(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	if _, err := s.db.ConfirmRestored(r.Context(), s.author(v)); err != nil {
 		s.unavailable(w, r, err)
 		return
@@ -349,7 +342,7 @@ func (s *Server) confirmRestored(w http.ResponseWriter, r *http.Request, v pageR
 }
 
 // linkStatement makes a signed link that lets the influencer see the statement.
-func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := strings.ToLower(r.PostForm.Get("statement"))
 	if !uuidtext.Is(id) {
 		s.problemOf(w, r, http.StatusNotFound, "no_statement")
@@ -363,7 +356,7 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageReq
 	var link string
 	if err == nil {
 		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
-			Number: number, Expires: s.now().Add(statementLinkLife)})
+			Number: number, Expires: s.Now().Add(statementLinkLife)})
 	}
 	if err != nil {
 		s.notFoundOr(w, r, err, "no_statement")
@@ -374,7 +367,7 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, v pageReq
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as
 // browsers reach it.
-func (s *Server) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
+func (s *moneyPages) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
 	token, err := s.links.Token(l)
 	return s.originFor(r) + statementlink.Path + token, err
 }

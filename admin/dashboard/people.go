@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 )
 
 const (
-	peoplePath = "/dashboard/people"
 	// mostMembers bounds the list of a store's people.
 	mostMembers = 500
 	resetLife   = 24 * time.Hour
@@ -41,7 +41,7 @@ type memberRow struct {
 
 type linkRow struct{ ID, Email, What, Until string }
 
-func (s *Server) peopleRoutes() []route {
+func (s *loginPages) peopleRoutes() []route {
 	return []route{
 		{pattern: "GET " + peoplePath, owner: true, handle: s.peoplePage},
 		{pattern: "POST " + peoplePath + "/invite", owner: true, handle: s.invite, always: true},
@@ -49,14 +49,16 @@ func (s *Server) peopleRoutes() []route {
 		{pattern: "POST " + peoplePath + "/withdraw", owner: true, handle: s.withdraw, always: true},
 		{pattern: "POST " + peoplePath + "/role", owner: true, handle: s.changeMember, always: true},
 		{pattern: "POST " + peoplePath + "/remove", owner: true, handle: s.changeMember, always: true},
+		{pattern: "GET " + peoplePath + csvEnding, owner: true,
+			handle: s.file("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
 	}
 }
 
-func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) peoplePage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.showPeople(w, r, v, http.StatusOK, peoplePage{Form: invitationForm(v, nil)})
 }
 
-func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
+func (s *loginPages) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
 	v.here = storePath(peoplePath, v.current.CompanyID)
 	page.head = v.head(v.lang.T("people.title"), "people")
 	page.File = storePath(peoplePath+csvEnding, v.current.CompanyID)
@@ -73,7 +75,7 @@ func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageReques
 		}
 		page.List = append(page.List, row)
 	}
-	open, err := s.db.Invitations(r.Context(), v.current.StoreID, s.now())
+	open, err := s.db.Invitations(r.Context(), v.current.StoreID, s.Now())
 	if err != nil {
 		s.unavailable(w, r, err)
 		return
@@ -96,7 +98,7 @@ func invitationForm(v pageRequest, values map[string][]string) *form {
 	return f
 }
 
-func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := invitationForm(v, r.PostForm)
 	asked := s.invitationOf(v, InvitationLife)
 	asked.Email, asked.Role = strings.ToLower(strings.TrimSpace(r.PostForm.Get("email"))), r.PostForm.Get("role")
@@ -108,7 +110,7 @@ func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.makeLink(w, r, v, f, asked, asked.Email)
 }
 
-func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) resetPassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	asked := s.invitationOf(v, resetLife)
 	if asked.PersonID = r.PostForm.Get("person"); !uuidtext.Is(asked.PersonID) {
 		s.problemOf(w, r, http.StatusNotFound, "no_person")
@@ -117,16 +119,16 @@ func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageReq
 	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
 }
 
-func (s *Server) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
-	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(),
-		Life: life, Random: s.random}
+func (s *loginPages) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
+	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.Now(),
+		Life: life, Random: s.Random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so
 // the owner hands it on.
-func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.NewInvitation, of string) {
+func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.NewInvitation, of string) {
 	var token [32]byte
-	if _, err := io.ReadFull(s.random, token[:]); err != nil {
+	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
 		s.unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
 		return
 	}
@@ -150,18 +152,7 @@ func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest,
 	})
 }
 
-// originFor is where browsers reach the dashboard.
-func (s *Server) originFor(r *http.Request) string {
-	if s.publicOrigin != "" {
-		return s.publicOrigin
-	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
-}
-
-func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	id := r.PostForm.Get("link")
 	err := error(commerce.ErrNotFound)
 	if uuidtext.Is(id) {
@@ -174,12 +165,12 @@ func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest)
 	done(w, r, storePath(peoplePath, v.current.CompanyID), "link_withdrawn")
 }
 
-func (s *Server) membershipOf(v pageRequest, personID string) commerce.MembershipChange {
+func (s *loginPages) membershipOf(v pageRequest, personID string) commerce.MembershipChange {
 	return commerce.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
 }
 
 // changeMember changes a role, or takes somebody from the store.
-func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
@@ -202,10 +193,36 @@ func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequ
 		s.notFoundOr(w, r, err, "no_person")
 		return
 	}
-	s.live.Recheck()
+	s.config.Recheck()
 	if change.PersonID == v.access.personID { // they may not see this page any more
 		http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
 		return
 	}
 	done(w, r, storePath(peoplePath, v.current.CompanyID), what)
+}
+
+// peopleFile lists who may log in, then who is invited.
+func (s *loginPages) peopleFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+	members, err := s.db.Members(ctx, v.current.StoreID, mostMembers)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := f.add(m.PersonID, m.Email, m.Role, momentText(m.LastSeen), ""); err != nil {
+			return err
+		}
+	}
+	open, err := s.db.Invitations(ctx, v.current.StoreID, s.Now())
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		if i.Reset() { // of somebody who is listed already
+			continue
+		}
+		if err := f.add("", i.Email, i.Role, "", momentText(i.ExpiresAt)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

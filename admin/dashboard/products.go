@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	productsPath = "/dashboard/products"
 	mostProducts = 200
 	// showUnresolved, in the parameter "show", leaves only items that are not in the
 	// catalogue.
@@ -53,11 +52,11 @@ type productRow struct {
 // funnelSteps are the columns of the report funnel, in the order of the way to a sale.
 var funnelSteps = []string{"viewed", "added_to_cart", "began_checkout", "bought"}
 
-func (s *Server) productRoutes() []route {
+func (s *reportPages) productRoutes() []route {
 	return []route{{pattern: "GET " + productsPath, handle: s.products}}
 }
 
-func (s *Server) products(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) products(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedOf(r, v, nil)
 	show := r.URL.Query().Get("show")
 	if err == nil && show != "" && show != showUnresolved {

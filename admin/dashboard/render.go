@@ -11,12 +11,15 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"math"
 	"mime"
 	"net/http"
 	"path"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 //go:embed templates/*.html
@@ -27,6 +30,9 @@ var textFiles embed.FS
 
 //go:embed assets/*
 var assetFiles embed.FS
+
+// LoadTexts loads what the pages say in each language.
+func LoadTexts() (*lang.Languages, error) { return lang.Load(textFiles) }
 
 // assets are the embedded files that pages load, by name.
 type assets map[string]asset
@@ -74,8 +80,9 @@ func (a assets) url(name string) (string, error) {
 	return "/dashboard/assets/" + name + "?v=" + file.tag, nil
 }
 
-func (a assets) serve(w http.ResponseWriter, r *http.Request) {
-	file, ok := a[r.PathValue("name")]
+// serveAsset answers with the embedded file that the path names.
+func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request) {
+	file, ok := s.assets[r.PathValue("name")]
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -128,12 +135,19 @@ func parsePages(a assets, l *lang.Printer) (pages, error) {
 	return list, nil
 }
 
+// fragment writes a template that a page's file defines, without the layout around it.
+func (s *Site) fragment(l *lang.Printer, name, part string, data any) (string, error) {
+	var html bytes.Buffer
+	err := s.pages[l.Tag][name].ExecuteTemplate(&html, part, data)
+	return html.String(), err
+}
+
 // render writes a page whole, in the language of the request, or an error page if
 // the template fails. No text of it turns the direction of another.
-func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := s.pages[s.langOf(r).Tag][name].ExecuteTemplate(&page, "layout.html", data); err != nil {
-		s.log.Error("dashboard: render", "page", name, "error", err)
+		s.Log.Error("dashboard: render", "page", name, "error", err)
 		http.Error(w, "The page could not be made. Try again.", http.StatusInternalServerError)
 		return
 	}
@@ -152,16 +166,16 @@ type problemPage struct {
 
 // problem answers with a page whose words are the texts "problem.<key>" and
 // "problem.<key>_text".
-func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, key string) {
+func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, key string) {
 	s.showProblem(w, r, status, key, false)
 }
 
 // problemOf is problem for somebody who is logged in: the page has a log-out.
-func (s *Server) problemOf(w http.ResponseWriter, r *http.Request, status int, key string) {
+func (s *Site) problemOf(w http.ResponseWriter, r *http.Request, status int, key string) {
 	s.showProblem(w, r, status, key, true)
 }
 
-func (s *Server) showProblem(w http.ResponseWriter, r *http.Request, status int, key string, loggedIn bool) {
+func (s *Site) showProblem(w http.ResponseWriter, r *http.Request, status int, key string, loggedIn bool) {
 	l := s.langOf(r)
 	s.render(w, r, status, "problem.html",
 		problemPage{Title: l.T("problem." + key), Text: l.T("problem." + key + "_text"), LoggedIn: loggedIn, Back: "/dashboard/"})
@@ -169,7 +183,7 @@ func (s *Server) showProblem(w http.ResponseWriter, r *http.Request, status int,
 
 // unavailable answers 503 after an error, which is logged and not shown. Guesses
 // are answered 429 and not logged: whoever guesses must not fill the log.
-func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the client hung up
 	}
@@ -183,7 +197,36 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 		return
 	}
 	// The route and not the path: the path of a statement's link opens it.
-	s.log.Error("dashboard: request failed", "route", r.Pattern, "error", err)
+	s.Log.Error("dashboard: request failed", "route", r.Pattern, "error", err)
 	w.Header().Set("Retry-After", "5")
 	s.problem(w, r, http.StatusServiceUnavailable, "unavailable")
+}
+
+// errTooManyGuesses says that a network has shown too many refresh tokens that
+// nobody has: another is not looked up.
+var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
+
+var errBadAddress = errors.New("dashboard: the address asks for what there is not")
+
+func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
+
+// refuse answers for what could not be shown.
+func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, errBadAddress):
+		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+	case errors.Is(err, reports.ErrTooManyRows), errors.Is(err, reports.ErrTooManyChannels):
+		s.problemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
+	default:
+		s.unavailable(w, r, err)
+	}
+}
+
+// notFoundOr answers a form that named what is not there, or unavailable.
+func (s *Site) notFoundOr(w http.ResponseWriter, r *http.Request, err error, key string) {
+	if errors.Is(err, commerce.ErrNotFound) {
+		s.problemOf(w, r, http.StatusNotFound, key)
+		return
+	}
+	s.unavailable(w, r, err)
 }

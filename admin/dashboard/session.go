@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -13,34 +12,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
 	accessCookie  = "trb_access"
 	refreshCookie = "trb_refresh"
-	cookiePath    = "/dashboard/"
 	// refreshLeeway is how long after its use a refresh token may be sent again:
 	// by two tabs that reload together, or by a browser that got no answer.
 	refreshLeeway = 10 * time.Second
 )
 
-var defaultRandom = rand.Reader
-
 // errNotLoggedIn says that a request comes from nobody who is logged in.
 var errNotLoggedIn = errors.New("dashboard: not logged in")
 
-// errTooManyGuesses says that a network has shown too many refresh tokens that
-// nobody has: another is not looked up.
-var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
-
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
-func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
-	now := s.now()
+func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
+	now := s.Now()
 	if c, err := r.Cookie(accessCookie); err == nil {
 		if a, err := s.keys.verify(c.Value, now); err == nil {
 			return a, nil
@@ -64,7 +54,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	}
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
+		s.Log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
 		s.clearCookies(w, r)
 		return access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
@@ -77,12 +67,12 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 }
 
 // startSession logs a person in.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
+func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
 	var token [32]byte
-	if _, err := io.ReadFull(s.random, token[:]); err != nil {
+	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
 		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
-	now := s.now()
+	now := s.Now()
 	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
 		return commerce.LogIn{}, err
@@ -92,8 +82,8 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID s
 }
 
 // grant sets both cookies.
-func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.Session, refresh [32]byte) (access, error) {
-	now := s.now()
+func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session commerce.Session, refresh [32]byte) (access, error) {
+	now := s.Now()
 	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
 	if err != nil {
@@ -104,15 +94,7 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, session commerce.
 	return a, nil
 }
 
-// setCookie sets a cookie for a time; a negative one deletes it.
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
-		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
-		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
-	})
-}
-
-func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) clearCookies(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
 		s.setCookie(w, r, name, cookiePath, "", -time.Second)
 	}
@@ -130,32 +112,12 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 	return [32]byte(raw), true
 }
 
-// pageRequest is one request of somebody who is logged in.
-type pageRequest struct {
-	access   access
-	accesses []commerce.Access // never empty
-	current  commerce.Access   // the company whose page it is
-	lang     *lang.Printer
-	here     string // path of the page, with its query
-	done     string // what the form before did; may be empty
-	notice   string // what every page says above its content; may be empty
-}
-
-// archived reports whether the company is: it is shown, and nothing of it is changed.
-func (v pageRequest) archived() bool { return !v.current.ArchivedAt.IsZero() }
-
-// mayChange reports whether the person may change the company: owners may, while it is not
-// archived.
-func (v pageRequest) mayChange() bool {
-	return v.current.Role == commerce.RoleOwner && !v.archived()
-}
-
 // loggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
 //
 // Forms of an analyst that only owners may send are refused, and so are forms that
 // cannot be read.
-func (s *Server) loggedIn(page route) http.HandlerFunc {
+func (s *loginPages) loggedIn(page route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
 		var v pageRequest
@@ -207,6 +169,10 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 	}
 }
 
+// maxPageForm bounds the body of a form, in bytes: a registration with 100 links
+// of the greatest length is refused, one of a merchant's is not.
+const maxPageForm = 128 << 10
+
 // loginFor is the log-in that leads back to where a request went; a form's answer
 // is not to be asked for, so it leads to the first page.
 func loginFor(r *http.Request) string {
@@ -219,7 +185,7 @@ func loginFor(r *http.Request) string {
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
+func (s *loginPages) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
 	accesses, err := s.db.SessionAccesses(ctx, a.personID, a.family)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return pageRequest{}, errNotLoggedIn
@@ -241,36 +207,9 @@ func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) 
 	return pageRequest{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 }
 
-// Viewer is live.Deps.Viewer: the same cookies open a websocket.
-func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	a, err := s.authenticate(w, r.WithContext(ctx))
-	if err != nil {
-		return live.Viewer{}, viewerError(err)
-	}
-	if companyID == "" {
-		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
-	}
-	v, err := s.pageRequestOf(ctx, a, companyID)
-	if err != nil {
-		return live.Viewer{}, viewerError(err)
-	}
-	return live.Viewer{PersonID: a.personID, Family: a.family, Company: v.current, Until: a.until}, nil
-}
-
-// viewerError tells a person who may not look from a store that does not answer.
-func viewerError(err error) error {
-	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) ||
-		errors.Is(err, commerce.ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
-}
-
 // sessionAlive lets the page's script find out whether it lost the connection or
 // the log-in.
-func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	a, err := s.authenticate(w, r)
 	if err == nil {
 		_, err = s.pageRequestOf(r.Context(), a, "")
@@ -287,24 +226,13 @@ func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
 
 // alive reports whether a log-in has not been ended meanwhile. One that was is
 // forgotten by the browser.
-func (s *Server) alive(w http.ResponseWriter, r *http.Request, a access) bool {
+func (s *loginPages) alive(w http.ResponseWriter, r *http.Request, a access) bool {
 	_, err := s.pageRequestOf(r.Context(), a, "")
 	if errors.Is(err, errNotLoggedIn) {
 		s.clearCookies(w, r)
 		return false
 	}
 	return true
-}
-
-// localPath returns the page to show after the log-in: next where that is one of
-// ours, else the first page. A link to the log-in must not lead to another site.
-func localPath(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(next, "\\\r\n") ||
-		!strings.HasPrefix(next, "/dashboard/") || strings.HasPrefix(u.Path, "/dashboard/log") {
-		return "/dashboard/"
-	}
-	return next
 }
 
 // hashToken returns what is stored of a refresh token.

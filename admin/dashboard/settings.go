@@ -11,22 +11,20 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-const settingsPath = "/dashboard/settings"
-
 // settingsPage is what templates/settings.html shows.
 type settingsPage struct {
 	head
 	Form *form
 }
 
-func (s *Server) settingsRoutes() []route {
+func (s *rulePages) settingsRoutes() []route {
 	return []route{
 		{pattern: "GET " + settingsPath, handle: s.settingsPage},
 		{pattern: "POST " + settingsPath, owner: true, handle: s.saveSettings},
 	}
 }
 
-func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) settingsPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	company, err := s.db.Company(r.Context(), v.current.CompanyID)
 	if err != nil {
 		s.unavailable(w, r, err)
@@ -40,14 +38,14 @@ func (s *Server) settingsPage(w http.ResponseWriter, r *http.Request, v pageRequ
 	s.showSettings(w, r, v, http.StatusOK, f)
 }
 
-func (s *Server) showSettings(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+func (s *rulePages) showSettings(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
 	v.here = storePath(settingsPath, v.current.CompanyID)
 	s.render(w, r, status, "settings.html", settingsPage{head: v.head(v.lang.T("settings.title"), "settings"), Form: f})
 }
 
 // settingsForm is every setting, by group. Names of fields are those of
 // commerce's violations.
-func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Settings, typed map[string][]string) (*form, error) {
+func (s *rulePages) settingsForm(r *http.Request, v pageRequest, now commerce.Settings, typed map[string][]string) (*form, error) {
 	ordered, err := s.db.HasOrders(r.Context(), v.current.CompanyID)
 	if err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ func (s *Server) settingsForm(r *http.Request, v pageRequest, now commerce.Setti
 }
 
 // localNumber writes a decimal as people type it in the language of the page.
-func (s *Server) localNumber(v pageRequest, text string) string {
+func (s *rulePages) localNumber(v pageRequest, text string) string {
 	return strings.ReplaceAll(text, ".", v.lang.T("number.decimal"))
 }
 
@@ -104,7 +102,7 @@ func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
 }
 
-func (s *Server) saveSettings(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) saveSettings(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f, err := s.settingsForm(r, v, commerce.Settings{}, r.PostForm)
 	if err != nil {
 		s.unavailable(w, r, err)
@@ -139,7 +137,7 @@ func (s *Server) saveSettings(w http.ResponseWriter, r *http.Request, v pageRequ
 
 // typedSettings reads the form, and returns the change. What cannot be read fails
 // at its field. Fields that are fixed are not sent by browsers, and stay.
-func (s *Server) typedSettings(v pageRequest, f *form, get func(name string) string) func(*commerce.Settings) {
+func (s *rulePages) typedSettings(v pageRequest, f *form, get func(name string) string) func(*commerce.Settings) {
 	whole := func(name string) int {
 		n, err := strconv.Atoi(strings.TrimSpace(get(name)))
 		if err != nil {

@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	signsPath    = "/dashboard/signs"
 	signsCSVPath = "/dashboard/signs.csv"
 	// mostSignOrders is how many orders of a sign are linked, the newest.
 	mostSignOrders = 12
@@ -54,7 +53,7 @@ type signSource struct{ Name, Orders string }
 
 type signCost struct{ Commission, Turnover string }
 
-func (s *Server) signRoutes() []route {
+func (s *reportPages) signRoutes() []route {
 	return []route{
 		{pattern: "GET " + signsPath, handle: s.signs},
 		{pattern: "GET " + signsCSVPath, handle: s.signsCSV},
@@ -65,8 +64,8 @@ func (s *Server) signRoutes() []route {
 const signsRefresh = 3 * time.Second
 
 // readSigns looks for signs.
-func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.SignsWait)
+func (s *reportPages) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.signsWait)
 	defer cancel()
 	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
 	if err == nil && a.Of != "" {
@@ -77,7 +76,7 @@ func (s *Server) readSigns(ctx context.Context, a asked) (*signs.Report, error) 
 
 // askedSigns reads what the address of a page of signs asks for: those about one
 // influencer, or all.
-func (s *Server) askedSigns(r *http.Request, v pageRequest) (asked, error) {
+func (s *reportPages) askedSigns(r *http.Request, v pageRequest) (asked, error) {
 	a, err := s.askedOf(r, v, nil)
 	if of := r.URL.Query().Get("influencer"); err == nil && of != "" {
 		if !uuidtext.Is(of) {
@@ -88,7 +87,7 @@ func (s *Server) askedSigns(r *http.Request, v pageRequest) (asked, error) {
 	return a, err
 }
 
-func (s *Server) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedSigns(r, v)
 	var found *signs.Report
 	if err == nil {
@@ -168,7 +167,7 @@ func sourceWords(l *lang.Printer, source string) string {
 }
 
 // signsCSV is the signs of a page's days as a file.
-func (s *Server) signsCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) signsCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	a, err := s.askedSigns(r, v)
 	if err == nil && a.Alert != "" {
 		err = errBadAddress

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -56,11 +55,9 @@ func daysOfSpan(span string, today time.Time) (first, last time.Time) {
 	return today.AddDate(0, 0, -29), today
 }
 
-var errBadAddress = errors.New("dashboard: the address asks for what there is not")
-
 // askedOf reads what a page's address asks for. models are those that the page can show;
 // none: it depends on no model. It returns errBadAddress for what no form of a page sends.
-func (s *Server) askedOf(r *http.Request, v pageRequest, models []string) (asked, error) {
+func (s *reportPages) askedOf(r *http.Request, v pageRequest, models []string) (asked, error) {
 	query := r.URL.Query()
 	a := asked{Range: query.Get("range"), Query: reports.Query{CompanyID: v.current.CompanyID, By: reports.By(query.Get("by")),
 		Compare: reports.Comparison(query.Get("compare")), Currency: query.Get("currency")}}
@@ -104,7 +101,7 @@ func periodFor(days int) reports.By {
 
 // askedDays fills the days of a report. Days that somebody typed wrong are told on the
 // page, which then shows its usual ones.
-func (s *Server) askedDays(v pageRequest, a *asked, query url.Values) error {
+func (s *reportPages) askedDays(v pageRequest, a *asked, query url.Values) error {
 	today, err := time.Parse(time.DateOnly, s.dayOf(v))
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestAPageDoesNotWaitForEverForTheDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		signed, err := s.keys.sign(access{personID: "p", family: "f", until: now.Add(time.Hour)}, now)
+		signed, err := s.login.keys.sign(access{personID: "p", family: "f", until: now.Add(time.Hour)}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

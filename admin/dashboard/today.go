@@ -33,13 +33,13 @@ type todayPage struct {
 	BlankLine influencerRow
 }
 
-func (s *Server) salesRoutes() []route {
+func (s *moneyPages) salesRoutes() []route {
 	return []route{{pattern: "GET /dashboard/{$}", handle: s.today}}
 }
 
-func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *moneyPages) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	zone := zoneOf(v.current.Timezone)
-	now := s.now().In(zone)
+	now := s.Now().In(zone)
 	today := now.Format(time.DateOnly)
 	query := r.URL.Query()
 	day := query.Get("day")
@@ -87,26 +87,17 @@ func (s *Server) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.render(w, r, http.StatusOK, "today.html", page)
 }
 
-// zoneOf returns a store's time zone, or UTC where this machine does not know it.
-func zoneOf(name string) *time.Location {
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return time.UTC
-	}
-	return zone
-}
-
 // Changed implements live.Feed.
-func (s *Server) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
+func (s *moneyPages) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
 	return s.db.SalesSince(ctx, companyID, day, since, feedLength)
 }
 
 // Update implements live.Feed: it returns the day's sums and some of its orders
 // as texts of the page.
-func (s *Server) Update(ctx context.Context, company commerce.Access, day, tag string, orderIDs []string) (live.Update, error) {
-	l := s.languages.Of(tag)
+func (s *moneyPages) Update(ctx context.Context, company commerce.Access, day, tag string, orderIDs []string) (live.Update, error) {
+	l := s.Languages.Of(tag)
 	if l == nil {
-		l = s.languages.All()[0]
+		l = s.Languages.All()[0]
 	}
 	d, err := s.db.DaySalesOf(ctx, company.CompanyID, day, orderIDs)
 	if err != nil {

@@ -69,13 +69,6 @@ func derive(secret []byte, info string) ([]byte, error) {
 	return key, nil
 }
 
-// access is what an access token says: who, in which log-in, until when.
-type access struct {
-	personID string
-	family   string
-	until    time.Time
-}
-
 type claims struct {
 	Family string `json:"sid"`
 	jwt.RegisteredClaims

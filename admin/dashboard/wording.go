@@ -13,21 +13,6 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// textOf returns the text of a key, or fallback where there is none: for words
-// that the explanation of a newer version may have.
-func textOf(l *lang.Printer, key, fallback string) string {
-	if !l.Has(key) {
-		return fallback
-	}
-	return l.T(key)
-}
-
-// keyWords returns words for what joins an order to a touch: a kind of key, or
-// the order's own UTM values.
-func keyWords(l *lang.Printer, matchedBy string) (name, about string) {
-	return textOf(l, "key."+matchedBy, matchedBy), textOf(l, "key.about."+matchedBy, "")
-}
-
 // proofWords says by what an influencer's touch is known to be the buyer's.
 func proofWords(l *lang.Printer, proof facts.Proof) string {
 	switch proof {
@@ -97,24 +82,6 @@ func unpaidWords(l *lang.Printer, reason facts.Reason) string {
 		return ""
 	}
 	return l.T("order.nothing_owed", l.T("reason."+string(reason)))
-}
-
-// stateWords says what a commission is, and by which class it is shown.
-func stateWords(l *lang.Printer, state facts.PayoutState, posted bool) (text, class string) {
-	switch state {
-	case facts.PayoutEarned:
-		return l.T("state.earned"), "approved"
-	case facts.PayoutExpected:
-		return l.T("state.expected"), "pending"
-	case facts.PayoutReview:
-		return l.T("state.review"), "pending"
-	case facts.PayoutReversed:
-		if posted {
-			return l.T("state.taken_back"), "cancelled"
-		}
-		return l.T("state.not_owed"), "cancelled"
-	}
-	return "", ""
 }
 
 // agreement names the cost for which a ledger entry was posted: "10% agreement".
@@ -198,14 +165,4 @@ func sharePercent(l *lang.Printer, share json.Number) string {
 		return share.String()
 	}
 	return l.Number(d.Mul(decimal.NewFromInt(100)).Round(1)) + "%"
-}
-
-// present returns the words that are not empty and not "(none)".
-func present(words ...string) (list []string) {
-	for _, word := range words {
-		if word != "" && word != "(none)" {
-			list = append(list, word)
-		}
-	}
-	return list
 }

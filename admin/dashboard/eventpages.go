@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// EventConfig of the pages of events.
+type EventConfig struct {
+	EdgeURL string // where the pages' script is loaded from; empty: the page shows an example
+	// Log reads the logs of events, and Rules the rules by which they are looked at.
+	// Without Log, the page of events says that there is no log here.
+	Log   EventLog
+	Rules RuleReader
+}
+
+// EventDatabase is what the pages of events read and keep. Errors are internal/commerce's
+// kinds.
+type EventDatabase interface {
+	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error)
+	CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error)
+	Company(ctx context.Context, companyID string) (commerce.Company, error)
+	// ChangeSettings may return a *commerce.SettingsError.
+	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
+	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
+	// Signals tells what has come last.
+	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	// StoredEvents returns which of the ids are stored events.
+	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
+	// ErasedUntil returns, of the digests of keys, those of erased persons, and until when
+	// the person's events were erased.
+	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
+}
+
+// eventPages are the pages of what comes from a shop. Safe for concurrent use.
+type eventPages struct {
+	*Site
+	db       EventDatabase
+	edgeURL  string
+	eventLog EventLog
+	rules    RuleReader
+	reading  *turns // of pages whose events are read
+	indexMu  sync.Mutex
+	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
+}
+
+// newEventPages makes the pages.
+func newEventPages(site *Site, config EventConfig, db EventDatabase) (*eventPages, error) {
+	if config.Log != nil && config.Rules == nil {
+		return nil, errNoRules
+	}
+	return &eventPages{Site: site, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
+		reading: newTurns("events are being read", readsOfEvents, personsReads)}, nil
+}
+
+// allEventRoutes are the pages and forms.
+func (s *eventPages) allEventRoutes() []route {
+	return slices.Concat(s.eventRoutes(), s.installRoutes())
+}

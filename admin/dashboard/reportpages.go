@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
+)
+
+// ReportDatabase is what the pages of reports read. Errors are internal/commerce's kinds.
+type ReportDatabase interface {
+	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]commerce.AuditEntry, error)
+	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
+	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
+	HasOrders(ctx context.Context, companyID string) (bool, error)
+	// Report may return reports.ErrTooManyRows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
+}
+
+// reportPages are the pages of reports. Safe for concurrent use.
+type reportPages struct {
+	*Site
+	db        ReportDatabase
+	signsWait time.Duration
+}
+
+// newReportPages makes the pages. signsWait is how long a page waits for a report of signs
+// that is not kept; default 2 s.
+func newReportPages(site *Site, signsWait time.Duration, db ReportDatabase) *reportPages {
+	return &reportPages{Site: site, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
+}
+
+// reportRoutes are the pages and files.
+func (s *reportPages) reportRoutes() []route {
+	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(), s.auditRoutes())
+}
