@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -75,7 +76,7 @@ func (s *reportPages) auditPage(w http.ResponseWriter, r *http.Request, v pageRe
 }
 
 // actorWords says who changed something.
-func actorWords(l *lang.Printer, e commerce.AuditEntry) string {
+func actorWords(l *lang.Printer, e account.AuditEntry) string {
 	kind, _, _ := strings.Cut(e.Actor, "/")
 	switch {
 	case kind == "key" && e.Name != "":
@@ -177,7 +178,7 @@ func (d details) text(name, value string) string {
 }
 
 // subject is what an entry is about, where that has a name: an id says nothing to people.
-func (d details) subject(e commerce.AuditEntry) string {
+func (d details) subject(e account.AuditEntry) string {
 	switch {
 	case strings.HasPrefix(e.Action, "order."): // an id of the merchant's, which may look like one of ours
 		return d.l.T("order.title", e.Subject)

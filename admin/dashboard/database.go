@@ -3,7 +3,7 @@ package dashboard
 import (
 	"context"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // Database is what the pages read and keep, subject by subject; implemented by
@@ -14,5 +14,5 @@ type Database interface {
 	MoneyDatabase
 	ReportDatabase
 	EventDatabase
-	StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
+	StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error)
 }

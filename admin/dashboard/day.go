@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -39,7 +40,7 @@ type influencerRow struct {
 	Evidence   string   `json:"evidence"` // "2 coupon, 1 link"
 }
 
-func viewDay(l *lang.Printer, d commerce.DaySales, c commerce.Access, zone *time.Location) dayView {
+func viewDay(l *lang.Printer, d commerce.DaySales, c account.Access, zone *time.Location) dayView {
 	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []orderRow{}}
 	v.Tiles = tiles(l, d, c.Currency)
 	v.Influencers, v.Hidden = influencerRows(l, d, c.Currency)

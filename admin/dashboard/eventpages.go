@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -22,8 +23,8 @@ type EventConfig struct {
 // EventDatabase is what the pages of events read and keep. Errors are internal/commerce's
 // kinds.
 type EventDatabase interface {
-	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error)
-	CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error)
+	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error)
+	CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error)
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -203,7 +203,7 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 			t.Errorf("%v: %d", bad, status)
 		}
 	}
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if text := s.readAs(analyst, "/dashboard/events?company="+s.live); !contains(text, "PAGE_VIEW") {
 		t.Error("an analyst sees no events")
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -78,7 +79,7 @@ func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v pageR
 	}
 	page.Keys = storePath(keysPath, v.current.CompanyID)
 	for _, k := range list {
-		if k.Type == commerce.Integration && k.ActiveAt(s.Now()) {
+		if k.Type == account.Integration && k.ActiveAt(s.Now()) {
 			page.Made = append(page.Made, installToken{k.Name, k.Hint})
 		}
 	}
@@ -120,18 +121,18 @@ func (s *eventPages) installSignals(w http.ResponseWriter, r *http.Request, v pa
 // Authentication 2), by the texts "install.token_<name>".
 var integrationTokens = []struct {
 	name  string
-	scope commerce.Scope
-}{{"orders", commerce.WriteOrders}, {"products", commerce.WriteProducts}}
+	scope account.Scope
+}{{"orders", account.WriteOrders}, {"products", account.WriteProducts}}
 
 // makeTokens makes the two integration tokens and shows them, once.
 func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	page := installPage{Form: originForm(v, nil)}
 	for _, token := range integrationTokens {
 		name := v.lang.T("install.token_" + token.name)
-		_, text, err := s.db.CreateAPIKey(r.Context(), commerce.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
-			Type: commerce.Integration, Scopes: []commerce.Scope{token.scope}, Actor: v.actor(), Random: s.Random})
-		if errors.Is(err, commerce.ErrTooManyKeys) { // those made before are shown, once
-			page.Form.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
+		_, text, err := s.db.CreateAPIKey(r.Context(), account.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
+			Type: account.Integration, Scopes: []account.Scope{token.scope}, Actor: v.actor(), Random: s.Random})
+		if errors.Is(err, account.ErrTooManyKeys) { // those made before are shown, once
+			page.Form.fail("", v.lang.T("keys.too_many", account.MaxAPIKeys))
 			s.showInstall(w, r, v, http.StatusConflict, page)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -41,7 +42,7 @@ func (s *loginPages) passwordForm(r *http.Request) *form {
 
 // invitationBy returns the link of a token, or answers that there is none. Guesses
 // are limited as those at refresh tokens are.
-func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i commerce.Invitation, token [32]byte, ok bool) {
+func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i account.Invitation, token [32]byte, ok bool) {
 	network := throttle.Network(s.config.ClientIP(r))
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(token) {
@@ -66,7 +67,7 @@ func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text s
 	return i, token, true
 }
 
-func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int, i commerce.Invitation, token string, f *form) {
+func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int, i account.Invitation, token string, f *form) {
 	l := s.langOf(r)
 	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)),
 		Here:  JoinPath + "?token=" + token,
@@ -125,7 +126,7 @@ func (s *loginPages) useLink(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		personID, err = s.db.UseInvitation(r.Context(), token, s.Now(), personID, hash)
 	}
-	if errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrConflict) || errors.Is(err, commerce.ErrElsewhere) {
+	if errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrConflict) || errors.Is(err, account.ErrElsewhere) {
 		s.problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -95,7 +96,7 @@ func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v pageReque
 	s.render(w, r, status, "keys.html", page)
 }
 
-func (s *rulePages) viewKey(v pageRequest, k commerce.APIKey) keyRow {
+func (s *rulePages) viewKey(v pageRequest, k account.APIKey) keyRow {
 	l, zone, now := v.lang, zoneOf(v.current.Timezone), s.Now()
 	row := keyRow{
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
@@ -126,16 +127,16 @@ func (s *rulePages) viewKey(v pageRequest, k commerce.APIKey) keyRow {
 
 func keyForm(v pageRequest, values map[string][]string) *form {
 	f := newForm(v.lang, "keys", values)
-	f.add(field{Name: "name", Required: true, Max: commerce.MaxKeyName})
+	f.add(field{Name: "name", Required: true, Max: account.MaxKeyName})
 	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", v.openEnvironments()...)})
-	f.add(field{Name: "type", Type: "select", Value: commerce.OwnPlatform, Options: f.options("type", commerce.KeyTypes...)})
-	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(commerce.AdminScopes),
-		Options: f.options("scope", scopeNames(commerce.Scopes)...)})
+	f.add(field{Name: "type", Type: "select", Value: account.OwnPlatform, Options: f.options("type", account.KeyTypes...)})
+	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(account.AdminScopes),
+		Options: f.options("scope", scopeNames(account.Scopes)...)})
 	f.add(field{Name: "life", Type: "select", Value: "0", Options: f.options("life", keyLives...)})
 	return f
 }
 
-func scopeNames(scopes []commerce.Scope) []string {
+func scopeNames(scopes []account.Scope) []string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
 		names[i] = string(scope)
@@ -145,10 +146,10 @@ func scopeNames(scopes []commerce.Scope) []string {
 
 func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	f := keyForm(v, r.PostForm)
-	key := commerce.NewAPIKey{CompanyID: v.companyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
+	key := account.NewAPIKey{CompanyID: v.companyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
 		Type: r.PostForm.Get("type"), Actor: v.actor(), Random: s.Random}
 	for _, scope := range r.PostForm["scopes"] {
-		key.Scopes = append(key.Scopes, commerce.Scope(scope))
+		key.Scopes = append(key.Scopes, account.Scope(scope))
 	}
 	if key.CompanyID == "" {
 		f.fail("environment", v.lang.T("form.choose"))
@@ -156,7 +157,7 @@ func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequ
 	if !slices.Contains(keyLives, r.PostForm.Get("life")) {
 		f.fail("life", v.lang.T("form.choose"))
 	}
-	if !slices.Contains(commerce.KeyTypes, key.Type) {
+	if !slices.Contains(account.KeyTypes, key.Type) {
 		f.fail("type", v.lang.T("form.choose"))
 	}
 	f.refuse(key.Check(), nil)
@@ -168,7 +169,7 @@ func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequ
 		key.ExpiresAt = s.Now().AddDate(0, 0, days)
 	}
 	_, text, err := s.db.CreateAPIKey(r.Context(), key)
-	if errors.Is(err, commerce.ErrTooManyKeys) {
+	if errors.Is(err, account.ErrTooManyKeys) {
 		s.tooManyKeys(w, r, v, f)
 		return
 	}
@@ -181,7 +182,7 @@ func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequ
 
 // tooManyKeys shows the page with why no more keys are made.
 func (s *rulePages) tooManyKeys(w http.ResponseWriter, r *http.Request, v pageRequest, f *form) {
-	f.fail("", v.lang.T("keys.too_many", commerce.MaxAPIKeys))
+	f.fail("", v.lang.T("keys.too_many", account.MaxAPIKeys))
 	s.showKeys(w, r, v, http.StatusConflict, keysPage{Form: f})
 }
 
@@ -192,9 +193,9 @@ func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequ
 		return
 	}
 	hours, _ := strconv.Atoi(grace)
-	key, text, err := s.db.RotateAPIKey(r.Context(), commerce.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.Now(),
+	key, text, err := s.db.RotateAPIKey(r.Context(), account.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.Now(),
 		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.Random})
-	if errors.Is(err, commerce.ErrTooManyKeys) {
+	if errors.Is(err, account.ErrTooManyKeys) {
 		s.tooManyKeys(w, r, v, keyForm(v, nil))
 		return
 	}

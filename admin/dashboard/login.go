@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -45,7 +46,7 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
 	l := s.langOf(r)
 	page := loginPage{Title: l.T("login.title"), Here: loginPath, Next: localPath(r.PostForm.Get("next")), Email: email}
-	if len(email) > commerce.MaxEmail || !commerce.IsID(email) { // nobody has such an e-mail
+	if len(email) > account.MaxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
 	network, device := throttle.Network(s.config.ClientIP(r)), s.deviceOf(r, email)
@@ -67,7 +68,7 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, http.StatusUnauthorized, "login.html", page)
 		return
 	}
-	var login commerce.LogIn
+	var login account.LogIn
 	if err == nil {
 		login, err = s.startSession(w, r, personID)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
@@ -30,30 +30,30 @@ type LoginConfig struct {
 // internal/commerce's kinds.
 type LoginDatabase interface {
 	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
-	PersonByEmail(ctx context.Context, email string) (commerce.Person, error)
-	PersonByID(ctx context.Context, id string) (commerce.Person, error)
+	PersonByEmail(ctx context.Context, email string) (account.Person, error)
+	PersonByID(ctx context.Context, id string) (account.Person, error)
 	// SessionAccesses returns commerce.ErrNotFound for a session that has ended.
-	SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error)
+	SessionAccesses(ctx context.Context, personID, family string) ([]account.Access, error)
 	// StartSession logs a person in, and returns how many attempts failed before.
-	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error)
+	StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (account.LogIn, error)
 	// LogInFailed counts a failed attempt; an unknown e-mail is no error.
 	LogInFailed(ctx context.Context, email string, at time.Time) error
 	// RotateSession returns commerce.ErrNotFound for an unknown or expired token,
 	// and commerce.ErrConflict for a used one, whose family it ends.
-	RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error)
+	RotateSession(ctx context.Context, r account.SessionRotation) (account.Session, error)
 	EndSession(ctx context.Context, family string) error
 	EndSessionOf(ctx context.Context, token [32]byte) error
-	OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]commerce.OpenSession, error)
+	OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]account.OpenSession, error)
 	EndSessions(ctx context.Context, personID, family string, allOthers bool) error
 	SetPassword(ctx context.Context, personID, passwordHash string) error
-	Members(ctx context.Context, storeID string, limit int) ([]commerce.Member, error)
-	// ChangeMembership may return commerce.ErrLastOwner.
-	ChangeMembership(ctx context.Context, c commerce.MembershipChange) error
-	Invitations(ctx context.Context, storeID string, at time.Time) ([]commerce.Invitation, error)
-	// Invite may return commerce.ErrElsewhere and commerce.ErrTooManyInvitations.
-	Invite(ctx context.Context, n commerce.NewInvitation, token [32]byte) error
-	WithdrawInvitation(ctx context.Context, c commerce.MembershipChange, id string) error
-	InvitationOf(ctx context.Context, token [32]byte, at time.Time) (commerce.Invitation, error)
+	Members(ctx context.Context, storeID string, limit int) ([]account.Member, error)
+	// ChangeMembership may return account.ErrLastOwner.
+	ChangeMembership(ctx context.Context, c account.MembershipChange) error
+	Invitations(ctx context.Context, storeID string, at time.Time) ([]account.Invitation, error)
+	// Invite may return account.ErrElsewhere and account.ErrTooManyInvitations.
+	Invite(ctx context.Context, n account.NewInvitation, token [32]byte) error
+	WithdrawInvitation(ctx context.Context, c account.MembershipChange, id string) error
+	InvitationOf(ctx context.Context, token [32]byte, at time.Time) (account.Invitation, error)
 	UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error)
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"slices"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -109,7 +110,7 @@ func (h head) current() string {
 
 func (v pageRequest) links(pages []navPage, current string) (list []navLink) {
 	for _, p := range pages {
-		if !p.owner || v.current.Role == commerce.RoleOwner {
+		if !p.owner || v.current.Role == account.RoleOwner {
 			list = append(list, navLink{v.lang.T("nav." + p.id), storePath(p.path, v.current.CompanyID), p.id == current})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
@@ -92,9 +93,9 @@ func (s *loginPages) showPeople(w http.ResponseWriter, r *http.Request, v pageRe
 
 func invitationForm(v pageRequest, values map[string][]string) *form {
 	f := newForm(v.lang, "people", values)
-	f.add(field{Name: "email", Type: "email", Required: true, Max: commerce.MaxEmail})
-	f.add(field{Name: "role", Type: "select", Value: commerce.RoleAnalyst,
-		Options: f.options("role", commerce.RoleAnalyst, commerce.RoleOwner)})
+	f.add(field{Name: "email", Type: "email", Required: true, Max: account.MaxEmail})
+	f.add(field{Name: "role", Type: "select", Value: account.RoleAnalyst,
+		Options: f.options("role", account.RoleAnalyst, account.RoleOwner)})
 	return f
 }
 
@@ -119,14 +120,14 @@ func (s *loginPages) resetPassword(w http.ResponseWriter, r *http.Request, v pag
 	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
 }
 
-func (s *loginPages) invitationOf(v pageRequest, life time.Duration) commerce.NewInvitation {
-	return commerce.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.Now(),
+func (s *loginPages) invitationOf(v pageRequest, life time.Duration) account.NewInvitation {
+	return account.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.Now(),
 		Life: life, Random: s.Random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so
 // the owner hands it on.
-func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked commerce.NewInvitation, of string) {
+func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked account.NewInvitation, of string) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
 		s.unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
@@ -134,10 +135,10 @@ func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v pageRequ
 	}
 	err := s.db.Invite(r.Context(), asked, hashToken(token))
 	switch {
-	case errors.Is(err, commerce.ErrElsewhere):
+	case errors.Is(err, account.ErrElsewhere):
 		f.fail("", v.lang.T("people.elsewhere", of))
-	case errors.Is(err, commerce.ErrTooManyInvitations):
-		f.fail("", v.lang.T("people.too_many", commerce.MaxInvitations))
+	case errors.Is(err, account.ErrTooManyInvitations):
+		f.fail("", v.lang.T("people.too_many", account.MaxInvitations))
 	case err != nil:
 		s.notFoundOr(w, r, err, "no_person")
 		return
@@ -165,8 +166,8 @@ func (s *loginPages) withdraw(w http.ResponseWriter, r *http.Request, v pageRequ
 	done(w, r, storePath(peoplePath, v.current.CompanyID), "link_withdrawn")
 }
 
-func (s *loginPages) membershipOf(v pageRequest, personID string) commerce.MembershipChange {
-	return commerce.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
+func (s *loginPages) membershipOf(v pageRequest, personID string) account.MembershipChange {
+	return account.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
 }
 
 // changeMember changes a role, or takes somebody from the store.
@@ -174,7 +175,7 @@ func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v page
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
-		if change.Role != commerce.RoleOwner && change.Role != commerce.RoleAnalyst {
+		if change.Role != account.RoleOwner && change.Role != account.RoleAnalyst {
 			s.problemOf(w, r, http.StatusBadRequest, "bad_form")
 			return
 		}
@@ -183,7 +184,7 @@ func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v page
 	if uuidtext.Is(change.PersonID) {
 		err = s.db.ChangeMembership(r.Context(), change)
 	}
-	if errors.Is(err, commerce.ErrLastOwner) {
+	if errors.Is(err, account.ErrLastOwner) {
 		f := invitationForm(v, nil)
 		f.fail("", v.lang.T("people.last_owner"))
 		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})

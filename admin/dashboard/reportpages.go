@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/signs"
@@ -13,7 +14,7 @@ import (
 
 // ReportDatabase is what the pages of reports read. Errors are internal/commerce's kinds.
 type ReportDatabase interface {
-	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]commerce.AuditEntry, error)
+	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]account.AuditEntry, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)

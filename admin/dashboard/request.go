@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -24,8 +25,8 @@ type access struct {
 // pageRequest is one request of somebody who is logged in.
 type pageRequest struct {
 	access   access
-	accesses []commerce.Access // never empty
-	current  commerce.Access   // the company whose page it is
+	accesses []account.Access // never empty
+	current  account.Access   // the company whose page it is
 	lang     *lang.Printer
 	here     string // path of the page, with its query
 	done     string // what the form before did; may be empty
@@ -38,7 +39,7 @@ func (v pageRequest) archived() bool { return !v.current.ArchivedAt.IsZero() }
 // mayChange reports whether the person may change the company: owners may, while it is not
 // archived.
 func (v pageRequest) mayChange() bool {
-	return v.current.Role == commerce.RoleOwner && !v.archived()
+	return v.current.Role == account.RoleOwner && !v.archived()
 }
 
 // actor names the person in the audit log.
@@ -60,7 +61,7 @@ func (v pageRequest) companyOf(environment string) string {
 
 // isArchived reports whether one of the store's companies is.
 func (v pageRequest) isArchived(companyID string) bool {
-	return slices.ContainsFunc(v.accesses, func(a commerce.Access) bool { return a.CompanyID == companyID && !a.ArchivedAt.IsZero() })
+	return slices.ContainsFunc(v.accesses, func(a account.Access) bool { return a.CompanyID == companyID && !a.ArchivedAt.IsZero() })
 }
 
 // openEnvironments are those of the store whose company may be changed.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/publichost"
@@ -26,9 +27,9 @@ type RuleConfig struct {
 // RuleDatabase is what the pages of rules read and keep. Errors are internal/commerce's
 // kinds. What changes rules is as of admin.Database.
 type RuleDatabase interface {
-	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error)
-	CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error)
-	RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error)
+	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error)
+	CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error)
+	RotateAPIKey(ctx context.Context, r account.KeyRotation) (key account.APIKey, text string, err error)
 	RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error)
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -45,7 +46,7 @@ func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (acces
 		return access{}, errTooManyGuesses
 	}
 	next := s.keys.successor(token)
-	session, err := s.db.RotateSession(r.Context(), commerce.SessionRotation{
+	session, err := s.db.RotateSession(r.Context(), account.SessionRotation{
 		Token: hashToken(token), Next: hashToken(next),
 		At: now, ExpiresAt: now.Add(s.config.RefreshFor), Leeway: refreshLeeway,
 	})
@@ -67,22 +68,22 @@ func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (acces
 }
 
 // startSession logs a person in.
-func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, personID string) (commerce.LogIn, error) {
+func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
-		return commerce.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
+		return account.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
 	now := s.Now()
 	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
-		return commerce.LogIn{}, err
+		return account.LogIn{}, err
 	}
 	_, err = s.grant(w, r, login.Session, token)
 	return login, err
 }
 
 // grant sets both cookies.
-func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session commerce.Session, refresh [32]byte) (access, error) {
+func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (access, error) {
 	now := s.Now()
 	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
@@ -139,7 +140,7 @@ func (s *loginPages) loggedIn(page route) http.HandlerFunc {
 			s.unavailable(w, r, err)
 			return
 		}
-		if page.owner && v.current.Role != commerce.RoleOwner {
+		if page.owner && v.current.Role != account.RoleOwner {
 			s.problemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -218,7 +218,7 @@ func TestEveryReasonHasWords(t *testing.T) {
 				t.Errorf("%s has no text for keys of the kind %s", p.Tag, kind)
 			}
 		}
-		for _, scope := range commerce.Scopes {
+		for _, scope := range account.Scopes {
 			if key := "keys.scope_" + strings.ReplaceAll(string(scope), ".", "_"); !p.Has(key) {
 				t.Errorf("%s has no text for the scope %s: %s", p.Tag, scope, key)
 			}

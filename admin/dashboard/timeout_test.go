@@ -9,26 +9,26 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // hangingStore answers nothing until whoever asks gives up, as a server does that
 // is stopped in the middle.
 type hangingStore struct{ Database }
 
-func (hangingStore) SessionAccesses(ctx context.Context, _, _ string) ([]commerce.Access, error) {
+func (hangingStore) SessionAccesses(ctx context.Context, _, _ string) ([]account.Access, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-func (hangingStore) PersonByEmail(ctx context.Context, _ string) (commerce.Person, error) {
+func (hangingStore) PersonByEmail(ctx context.Context, _ string) (account.Person, error) {
 	<-ctx.Done()
-	return commerce.Person{}, ctx.Err()
+	return account.Person{}, ctx.Err()
 }
 
-func (hangingStore) RotateSession(ctx context.Context, _ commerce.SessionRotation) (commerce.Session, error) {
+func (hangingStore) RotateSession(ctx context.Context, _ account.SessionRotation) (account.Session, error) {
 	<-ctx.Done()
-	return commerce.Session{}, ctx.Err()
+	return account.Session{}, ctx.Err()
 }
 
 func TestAPageDoesNotWaitForEverForTheDatabase(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -94,7 +95,7 @@ func (s *moneyPages) Changed(ctx context.Context, companyID, day string, since c
 
 // Update implements live.Feed: it returns the day's sums and some of its orders
 // as texts of the page.
-func (s *moneyPages) Update(ctx context.Context, company commerce.Access, day, tag string, orderIDs []string) (live.Update, error) {
+func (s *moneyPages) Update(ctx context.Context, company account.Access, day, tag string, orderIDs []string) (live.Update, error) {
 	l := s.Languages.Of(tag)
 	if l == nil {
 		l = s.Languages.All()[0]

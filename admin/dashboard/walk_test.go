@@ -20,6 +20,7 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/test/devtest"
@@ -385,7 +386,7 @@ func (s *site) invite(email string) string {
 	copy(token[:], email)
 	now := time.Now()
 	if err := s.DB.Invite(s.t.Context(),
-		commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: email, Role: commerce.RoleOwner, At: now, Life: time.Hour,
+		account.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: email, Role: account.RoleOwner, At: now, Life: time.Hour,
 			Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
 		s.t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -51,7 +52,7 @@ func newStage(t testing.TB, config live.Config) *stage {
 			}
 			return live.Viewer{
 				PersonID: r.URL.Query().Get("person"), Until: time.Now().Add(s.loginFor),
-				Company: commerce.Access{CompanyID: companyID, Timezone: "America/Sao_Paulo", Currency: "BRL"},
+				Company: account.Access{CompanyID: companyID, Timezone: "America/Sao_Paulo", Currency: "BRL"},
 			}, nil
 		},
 		Hints: func(ctx context.Context, handle func([]byte) error) error {

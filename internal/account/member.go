@@ -1,4 +1,4 @@
-package commerce
+package account
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Roles lists the roles there are.
@@ -77,18 +79,18 @@ type NewInvitation struct {
 }
 
 // Check returns every rule that an invitation breaks.
-func (n NewInvitation) Check() (bad Violations) {
+func (n NewInvitation) Check() (bad commerce.Violations) {
 	if !IsEmail(n.Email) {
-		bad.Add("email", CodeInvalidValue, "is no e-mail address")
+		bad.Add("email", commerce.CodeInvalidValue, "is no e-mail address")
 	}
-	bad.word(place{}, "role", n.Role, Roles...)
+	bad.Word("role", n.Role, Roles...)
 	return bad
 }
 
 // IsEmail reports whether a text is an e-mail address and nothing else.
 func IsEmail(text string) bool {
 	parsed, err := mail.ParseAddress(text)
-	return err == nil && parsed.Address == text && len(text) <= MaxEmail && IsID(text) && !strings.ContainsAny(text, " <>\"")
+	return err == nil && parsed.Address == text && len(text) <= MaxEmail && commerce.IsID(text) && !strings.ContainsAny(text, " <>\"")
 }
 
 // MembershipChange says how a person's membership of a store changes.
@@ -105,9 +107,9 @@ const MaxInvitations = 100
 
 var (
 	// ErrLastOwner refuses to take the last owner from a store.
-	ErrLastOwner = fmt.Errorf("%w: a store keeps at least one owner", ErrConflict)
+	ErrLastOwner = fmt.Errorf("%w: a store keeps at least one owner", commerce.ErrConflict)
 	// ErrTooManyInvitations refuses links beyond MaxInvitations.
-	ErrTooManyInvitations = fmt.Errorf("%w: a store has at most %d open links", ErrConflict, MaxInvitations)
+	ErrTooManyInvitations = fmt.Errorf("%w: a store has at most %d open links", commerce.ErrConflict, MaxInvitations)
 	// ErrElsewhere refuses to set the password of somebody who is in stores that the
 	// owner who asks does not own.
 	ErrElsewhere = errors.New("the person is a member of other stores")

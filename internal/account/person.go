@@ -1,4 +1,4 @@
-package commerce
+package account
 
 import "time"
 

@@ -1,9 +1,11 @@
-package commerce
+package account
 
 import (
 	"crypto/rand"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 func TestKeyTextNamesItsEnvironmentAndKnowsATypingError(t *testing.T) {
@@ -32,24 +34,9 @@ func TestKeyTextNamesItsEnvironmentAndKnowsATypingError(t *testing.T) {
 			}
 		}
 	}
-	f(Live, "trb_live_")
-	f(Sandbox, "trb_test_")
+	f(commerce.Live, "trb_live_")
+	f(commerce.Sandbox, "trb_test_")
 	if _, err := NewKeyText(rand.Reader, "staging"); err == nil {
 		t.Error("a key of an unknown environment was made")
-	}
-}
-
-func TestShortCodesAreUnambiguous(t *testing.T) {
-	t.Parallel()
-	seen := map[string]bool{}
-	for range 1000 {
-		code, err := NewShortCode(rand.Reader)
-		if err != nil || len(code) != CodeLength || strings.Trim(code, codeAlphabet) != "" || seen[code] {
-			t.Fatalf("%q %v", code, err)
-		}
-		seen[code] = true
-	}
-	if strings.ContainsAny(codeAlphabet, "01oilu") {
-		t.Error("the alphabet has letters that are mistaken for one another")
 	}
 }

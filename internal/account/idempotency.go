@@ -1,4 +1,4 @@
-package commerce
+package account
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 	"unicode/utf8"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Why a write with an Idempotency-Key is not done.
@@ -41,11 +43,11 @@ type FormerClaim struct {
 const maxIdempotencyKey = 255
 
 // CheckIdempotencyKey returns every rule that an Idempotency-Key breaks.
-func CheckIdempotencyKey(key string) (bad Violations) {
+func CheckIdempotencyKey(key string) (bad commerce.Violations) {
 	if !utf8.ValidString(key) {
-		bad.Add("Idempotency-Key", CodeInvalidCharacters, "is not UTF-8")
+		bad.Add("Idempotency-Key", commerce.CodeInvalidCharacters, "is not UTF-8")
 	}
-	bad.filled(place{}, "Idempotency-Key", key, maxIdempotencyKey)
+	bad.Filled("Idempotency-Key", key, maxIdempotencyKey)
 	return bad
 }
 

@@ -1,4 +1,4 @@
-package commerce
+package account
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Types of API keys (specification, Authentication 2).
@@ -65,28 +67,28 @@ const MaxKeyName = 100
 const MaxAPIKeys = 200
 
 // ErrTooManyKeys refuses keys beyond MaxAPIKeys.
-var ErrTooManyKeys = fmt.Errorf("%w: a company has at most %d API keys that work", ErrConflict, MaxAPIKeys)
+var ErrTooManyKeys = fmt.Errorf("%w: a company has at most %d API keys that work", commerce.ErrConflict, MaxAPIKeys)
 
 // KeyTypes lists the types of keys.
 var KeyTypes = []string{OwnPlatform, Integration}
 
 // Check returns every rule that a new key breaks.
-func (k NewAPIKey) Check() (bad Violations) {
-	bad.filled(place{}, "name", k.Name, MaxKeyName)
+func (k NewAPIKey) Check() (bad commerce.Violations) {
+	bad.Filled("name", k.Name, MaxKeyName)
 	if k.Type != "" {
-		bad.word(place{}, "type", k.Type, KeyTypes...)
+		bad.Word("type", k.Type, KeyTypes...)
 	}
 	if len(k.Scopes) == 0 {
-		bad.Add("scopes", CodeTooFew, "needs at least one")
+		bad.Add("scopes", commerce.CodeTooFew, "needs at least one")
 	}
 	for _, scope := range k.Scopes {
 		if !slices.Contains(Scopes, scope) {
-			bad.Add("scopes", CodeInvalidValue, "has one that there is not")
+			bad.Add("scopes", commerce.CodeInvalidValue, "has one that there is not")
 			return bad
 		}
 	}
 	if len(k.Scopes) > len(Scopes) {
-		bad.Add("scopes", CodeInvalidValue, "has one twice")
+		bad.Add("scopes", commerce.CodeInvalidValue, "has one twice")
 	}
 	return bad
 }
@@ -104,7 +106,7 @@ type KeyRotation struct {
 // ErrKeyText says that a text cannot be one of our keys.
 var ErrKeyText = errors.New("is not an API key")
 
-var keyPrefixes = map[string]string{Live: "trb_live_", Sandbox: "trb_test_"}
+var keyPrefixes = map[string]string{commerce.Live: "trb_live_", commerce.Sandbox: "trb_test_"}
 
 const (
 	keyRandomBytes = 20 // 160 bits: 32 characters
@@ -123,7 +125,7 @@ func NewKeyText(random io.Reader, environment string) (string, error) {
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
 		return "", fmt.Errorf("make an API key: %w", err)
 	}
-	text := prefix + lowerBase32.EncodeToString(raw[:])
+	text := prefix + commerce.LowerBase32.EncodeToString(raw[:])
 	return text + keySum(text), nil
 }
 
@@ -148,7 +150,7 @@ func KeyHash(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text))
 
 func keySum(text string) string {
 	sum := crc32.ChecksumIEEE([]byte(text))
-	return lowerBase32.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+	return commerce.LowerBase32.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
 // ParseScope reads a scope by its name.
