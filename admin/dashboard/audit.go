@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -26,53 +27,53 @@ var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "addit
 
 // auditPage is what templates/audit.html shows.
 type auditPage struct {
-	head
-	Kinds []option
+	site.Head
+	Kinds []site.Option
 	List  []auditRow
 	Older string
 }
 
 type auditRow struct{ When, Who, What, Subject, Detail string }
 
-func (s *reportPages) auditRoutes() []route {
-	return []route{
-		{pattern: "GET " + auditPath, owner: true, handle: s.auditPage},
-		{pattern: "GET " + auditPath + csvEnding, owner: true,
-			handle: s.file("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
+func (s *reportPages) auditRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.AuditPath, Owner: true, Handle: s.auditPage},
+		{Pattern: "GET " + site.AuditPath + site.CSVEnding, Owner: true,
+			Handle: s.File("audit", []string{"id", "at", "actor", "name", "action", "subject", "detail"}, s.auditFile)},
 	}
 }
 
-func (s *reportPages) auditPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	before, kind := query.Get("before"), query.Get("kind")
 	if before != "" && !uuidtext.Is(before) || kind != "" && !slices.Contains(auditKinds, kind) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	list, err := s.db.AuditLog(r.Context(), v.current.CompanyID, before, kind, auditPerPage+1)
+	list, err := s.db.AuditLog(r.Context(), v.Current.CompanyID, before, kind, auditPerPage+1)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page := auditPage{head: v.head(v.lang.T("audit.title"), "audit")}
-	page.File = storePath(auditPath+csvEnding, v.current.CompanyID, "kind", kind)
+	page := auditPage{Head: v.Head(v.Lang.T("audit.title"), "audit")}
+	page.File = site.StorePath(site.AuditPath+site.CSVEnding, v.Current.CompanyID, "kind", kind)
 	if len(list) > auditPerPage {
 		list = list[:auditPerPage]
-		page.Older = storePath(auditPath, v.current.CompanyID, "kind", kind, "before", list[len(list)-1].ID)
+		page.Older = site.StorePath(site.AuditPath, v.Current.CompanyID, "kind", kind, "before", list[len(list)-1].ID)
 	}
-	page.Kinds = append(page.Kinds, option{Label: v.lang.T("audit.all"), Chosen: kind == ""})
+	page.Kinds = append(page.Kinds, site.Option{Label: v.Lang.T("audit.all"), Chosen: kind == ""})
 	for _, k := range auditKinds {
-		page.Kinds = append(page.Kinds, option{Value: k, Label: v.lang.T("audit.kind_" + strings.TrimSuffix(k, ".")), Chosen: k == kind})
+		page.Kinds = append(page.Kinds, site.Option{Value: k, Label: v.Lang.T("audit.kind_" + strings.TrimSuffix(k, ".")), Chosen: k == kind})
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, e := range list {
-		d := details{l: v.lang, zone: zone, names: e.Names}
+		d := details{l: v.Lang, zone: zone, names: e.Names}
 		subject := d.subject(e)
 		page.List = append(page.List,
-			auditRow{When: v.lang.Instant(e.At.In(zone)), Who: actorWords(v.lang, e), What: textOf(v.lang, "audit.action."+e.Action, e.Action),
+			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: actorWords(v.Lang, e), What: site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
 				Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
-	s.render(w, r, http.StatusOK, "audit.html", page)
+	s.Render(w, r, http.StatusOK, "audit.html", page)
 }
 
 // actorWords says who changed something.
@@ -117,7 +118,7 @@ func (d details) words(detail, subject string) string {
 			text = d.value(name, change["from"]) + " → " + d.value(name, change["to"])
 		}
 		if text != "" && text != subject {
-			words = append(words, textOf(d.l, "audit.d_"+name, textOf(d.l, "settings."+name, name))+": "+text)
+			words = append(words, site.TextOf(d.l, "audit.d_"+name, site.TextOf(d.l, "settings."+name, name))+": "+text)
 		}
 	}
 	slices.Sort(words)
@@ -149,7 +150,7 @@ func (d details) value(name string, value any) string {
 	case map[string]any:
 		var list []string
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			list = append(list, textOf(d.l, "settings."+key, key)+" "+d.value(key, value[key]))
+			list = append(list, site.TextOf(d.l, "settings."+key, key)+" "+d.value(key, value[key]))
 		}
 		return strings.Join(list, ", ")
 	}
@@ -163,7 +164,7 @@ func (d details) text(name, value string) string {
 		return known
 	}
 	if kind := detailKinds[name]; kind != "" && value != "" {
-		return textOf(d.l, kind+value, value)
+		return site.TextOf(d.l, kind+value, value)
 	}
 	if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
 		if local := at.In(d.zone); name == "paid_at" && local.Hour() == 0 && local.Minute() == 0 { // a day was typed
@@ -190,22 +191,22 @@ func (d details) subject(e account.AuditEntry) string {
 	return ""
 }
 
-func (s *reportPages) auditFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
+func (s *reportPages) auditFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	kind, before := r.URL.Query().Get("kind"), ""
 	if kind != "" && !slices.Contains(auditKinds, kind) {
-		return errBadAddress
+		return site.ErrBadAddress
 	}
 	for {
-		list, err := s.db.AuditLog(ctx, v.current.CompanyID, before, kind, rowsPerRead)
+		list, err := s.db.AuditLog(ctx, v.Current.CompanyID, before, kind, site.RowsPerRead)
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			if err := f.add(e.ID, momentText(e.At), e.Actor, e.Name, e.Action, e.Subject, e.Detail); err != nil {
+			if err := f.Add(e.ID, site.MomentText(e.At), e.Actor, e.Name, e.Action, e.Subject, e.Detail); err != nil {
 				return err
 			}
 		}
-		if len(list) < rowsPerRead {
+		if len(list) < site.RowsPerRead {
 			return nil
 		}
 		before = list[len(list)-1].ID

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
@@ -15,7 +16,7 @@ import (
 // their names.
 func merchantSources(t *testing.T) (*lang.Languages, map[string]string) {
 	t.Helper()
-	l, err := lang.Load(textFiles)
+	l, err := site.LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestEveryDetailHasWords(t *testing.T) {
 
 func TestDetailsAreToldInTheLanguageOfThePage(t *testing.T) {
 	t.Parallel()
-	l, err := lang.Load(textFiles)
+	l, err := site.LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 
+	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -11,7 +12,7 @@ import (
 type Database interface {
 	LoginDatabase
 	RuleDatabase
-	MoneyDatabase
+	money.Database
 	ReportDatabase
 	EventDatabase
 	StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error)

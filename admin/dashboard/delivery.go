@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
@@ -17,10 +18,10 @@ var outcomes = []string{"stored", "duplicate", "late", "rejected", "dropped", "m
 
 // deliveryPage is what templates/delivery.html shows.
 type deliveryPage struct {
-	head
+	site.Head
 	Span       spanForm
-	Tiles      []tile
-	Chart      *chart
+	Tiles      []site.Tile
+	Chart      *site.Chart
 	Reasons    []reasonRow // why events were rejected, the most frequent first
 	Dropped    []reasonRow // why senders gave events up
 	Sources    []sourceRow // from where events come, the most frequent first
@@ -45,11 +46,11 @@ type reasonRow struct {
 	events               decimal.Decimal
 }
 
-func (s *reportPages) deliveryRoutes() []route {
-	return []route{{pattern: "GET " + deliveryPath, handle: s.delivery}}
+func (s *reportPages) deliveryRoutes() []site.Route {
+	return []site.Route{{Pattern: "GET " + site.DeliveryPath, Handle: s.delivery}}
 }
 
-func (s *reportPages) delivery(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) delivery(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {
@@ -60,20 +61,20 @@ func (s *reportPages) delivery(w http.ResponseWriter, r *http.Request, v pageReq
 		from, err = s.report(r, a, reports.Sources, reports.ByTotal)
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	page := deliveryPage{head: v.head(v.lang.T("delivery.title"), "delivery"), Span: a.formOf(v, deliveryPath, true, false, nil),
-		Install: storePath(installPath, v.current.CompanyID)}
+	page := deliveryPage{Head: v.Head(v.Lang.T("delivery.title"), "delivery"), Span: a.formOf(v, site.DeliveryPath, true, false, nil),
+		Install: site.StorePath(site.InstallPath, v.Current.CompanyID)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Delivery))
-	page.Span.CSVIs, page.SourcesCSV = v.lang.T("delivery.csv"), a.address(reportPath, "report", string(reports.Sources))
+	page.Span.CSVIs, page.SourcesCSV = v.Lang.T("delivery.csv"), a.address(reportPath, "report", string(reports.Sources))
 	page.fill(v, found)
 	page.addSources(v, from)
-	s.render(w, r, http.StatusOK, "delivery.html", page)
+	s.Render(w, r, http.StatusOK, "delivery.html", page)
 }
 
 // fill sums the report by outcome, by period and by reason.
-func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
+func (page *deliveryPage) fill(v site.Request, found *reports.Report) {
 	events := found.Spec.Column("events")
 	totals, periods, reasons := map[string]decimal.Decimal{}, map[string]map[string]decimal.Decimal{}, map[string]map[string]decimal.Decimal{}
 	for _, row := range found.Rows {
@@ -92,31 +93,31 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	}
 	whole := found.Totals.Sums[events]
 	page.Empty = whole.IsZero()
-	count := func(n decimal.Decimal) string { return v.lang.Count(n.IntPart()) }
+	count := func(n decimal.Decimal) string { return v.Lang.Count(n.IntPart()) }
 	for _, outcome := range outcomes {
 		page.Tiles = append(page.Tiles,
-			tile{ID: "sum-" + outcome, Label: v.lang.T("delivery." + outcome), Lines: []string{count(totals[outcome])},
-				Note: v.lang.Share(totals[outcome], whole)})
+			site.Tile{ID: "sum-" + outcome, Label: v.Lang.T("delivery." + outcome), Lines: []string{count(totals[outcome])},
+				Note: v.Lang.Share(totals[outcome], whole)})
 	}
-	bars := []bar{}
+	bars := []site.Bar{}
 	for _, period := range found.Query.Periods() {
-		b := bar{Label: v.lang.Day(period), Value: periods[period][outcomes[0]], Text: count(periods[period][outcomes[0]])}
+		b := site.Bar{Label: v.Lang.Day(period), Value: periods[period][outcomes[0]], Text: count(periods[period][outcomes[0]])}
 		for _, outcome := range outcomes[1:] {
 			b.More = append(b.More, count(periods[period][outcome]))
 		}
 		bars = append(bars, b)
 	}
-	page.Chart = newChart(v.lang.T("delivery.by_period"), v.lang.T("overview.period"), v.lang.T("delivery."+outcomes[0]), bars)
+	page.Chart = site.NewChart(v.Lang.T("delivery.by_period"), v.Lang.T("overview.period"), v.Lang.T("delivery."+outcomes[0]), bars)
 	for _, outcome := range outcomes[1:] {
-		page.Chart.More = append(page.Chart.More, v.lang.T("delivery."+outcome))
+		page.Chart.More = append(page.Chart.More, v.Lang.T("delivery."+outcome))
 	}
 	rows := func(outcome string) (list []reasonRow) {
 		for reason, n := range reasons[outcome] {
-			means := textOf(v.lang, "mend."+reason, "")
+			means := site.TextOf(v.Lang, "mend."+reason, "")
 			if outcome == "dropped" {
-				means = textOf(v.lang, "drop."+reason, "")
+				means = site.TextOf(v.Lang, "drop."+reason, "")
 			}
-			list = append(list, reasonRow{Reason: reason, Means: means, Events: count(n), Part: v.lang.Share(n, totals[outcome]),
+			list = append(list, reasonRow{Reason: reason, Means: means, Events: count(n), Part: v.Lang.Share(n, totals[outcome]),
 				Percent: part(n, totals[outcome]), events: n})
 		}
 		slices.SortFunc(list, func(x, y reasonRow) int {
@@ -126,7 +127,7 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 	}
 	page.Reasons, page.Dropped, page.Meaning = rows("rejected"), rows("dropped"), outcomes
 	if streams := found.Totals.Sums[found.Spec.Column("streams")]; !streams.IsZero() {
-		page.Empty, page.Unfollowed = false, v.lang.T("delivery.unfollowed", count(streams))
+		page.Empty, page.Unfollowed = false, v.Lang.T("delivery.unfollowed", count(streams))
 	}
 }
 
@@ -134,7 +135,7 @@ func (page *deliveryPage) fill(v pageRequest, found *reports.Report) {
 const mostSources = 50
 
 // addSources adds from where the events came.
-func (page *deliveryPage) addSources(v pageRequest, found *reports.Report) {
+func (page *deliveryPage) addSources(v site.Request, found *reports.Report) {
 	type key struct{ origin, browser string }
 	sums, events := map[key]map[string]decimal.Decimal{}, found.Spec.Column("events")
 	for _, row := range found.Rows {
@@ -145,14 +146,14 @@ func (page *deliveryPage) addSources(v pageRequest, found *reports.Report) {
 		sums[k][row.Texts[2]] = sums[k][row.Texts[2]].Add(row.Sums[events])
 	}
 	for k, of := range sums {
-		text := func(outcome string) string { return v.lang.Count(of[outcome].IntPart()) }
-		row := sourceRow{Origin: k.origin, Browser: v.lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"),
+		text := func(outcome string) string { return v.Lang.Count(of[outcome].IntPart()) }
+		row := sourceRow{Origin: k.origin, Browser: v.Lang.T("browser." + k.browser), Stored: text("stored"), Duplicate: text("duplicate"),
 			Rejected: text("rejected"), Dropped: text("dropped"), Missing: text("missing")}
 		switch k.origin {
 		case "":
-			row.Origin = v.lang.T("delivery.no_origin")
+			row.Origin = v.Lang.T("delivery.no_origin")
 		case "other":
-			row.Origin = v.lang.T("delivery.other_origin")
+			row.Origin = v.Lang.T("delivery.other_origin")
 		}
 		row.events = of["stored"].Add(of["duplicate"]).Add(of["rejected"]).Add(of["dropped"])
 		page.Sources = append(page.Sources, row)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
 
 const (
@@ -72,6 +74,6 @@ func (s *loginPages) rememberDevice(w http.ResponseWriter, r *http.Request, emai
 	if _, err := io.ReadFull(s.Random, id[:]); err != nil {
 		return fmt.Errorf("dashboard: make a device's id: %w", err)
 	}
-	s.setCookie(w, r, deviceCookie, devicePath, s.keys.signDevice(id, email, s.Now().Add(deviceFor)), deviceFor)
+	s.SetCookie(w, r, deviceCookie, devicePath, s.keys.signDevice(id, email, s.Now().Add(site.LongestCookie)), site.LongestCookie)
 	return nil
 }

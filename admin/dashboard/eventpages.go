@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -40,26 +41,26 @@ type EventDatabase interface {
 
 // eventPages are the pages of what comes from a shop. Safe for concurrent use.
 type eventPages struct {
-	*Site
+	*site.Site
 	db       EventDatabase
 	edgeURL  string
 	eventLog EventLog
 	rules    RuleReader
-	reading  *turns // of pages whose events are read
+	reading  *site.Turns // of pages whose events are read
 	indexMu  sync.Mutex
 	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
 }
 
 // newEventPages makes the pages.
-func newEventPages(site *Site, config EventConfig, db EventDatabase) (*eventPages, error) {
+func newEventPages(shared *site.Site, config EventConfig, db EventDatabase) (*eventPages, error) {
 	if config.Log != nil && config.Rules == nil {
 		return nil, errNoRules
 	}
-	return &eventPages{Site: site, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
-		reading: newTurns("events are being read", readsOfEvents, personsReads)}, nil
+	return &eventPages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
+		reading: site.NewTurns("events are being read", readsOfEvents, personsReads)}, nil
 }
 
 // allEventRoutes are the pages and forms.
-func (s *eventPages) allEventRoutes() []route {
+func (s *eventPages) allEventRoutes() []site.Route {
 	return slices.Concat(s.eventRoutes(), s.installRoutes())
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tributary-io/tributary/admin/dashboard/inspect"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -56,9 +57,9 @@ var eventKinds = []string{"event", "rejected", "order"}
 
 // eventsPage is what templates/events.html shows.
 type eventsPage struct {
-	head
+	site.Head
 	Here0   string // this page without a filter
-	Kinds   []option
+	Kinds   []site.Option
 	Kind    string // empty: all
 	None    bool   // there is no log here
 	List    []eventLine
@@ -91,10 +92,10 @@ type eventLine struct {
 
 type eventFact struct{ Name, Text string }
 
-func (s *eventPages) eventRoutes() []route {
-	return []route{
-		{pattern: "GET " + eventsPath, handle: s.events},
-		{pattern: "GET " + eventsPath + "/feed", handle: s.eventsFeed},
+func (s *eventPages) eventRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.EventsPath, Handle: s.events},
+		{Pattern: "GET " + site.EventsPath + "/feed", Handle: s.eventsFeed},
 	}
 }
 
@@ -111,7 +112,7 @@ func (c eventCursor) String() string {
 func parseEventCursor(text string) (c eventCursor, err error) {
 	parts := strings.SplitN(text, ".", 3)
 	if len(parts) != 3 {
-		return c, errBadAddress
+		return c, site.ErrBadAddress
 	}
 	c.events, err = strconv.ParseInt(parts[0], 10, 64)
 	if err == nil {
@@ -121,39 +122,39 @@ func parseEventCursor(text string) (c eventCursor, err error) {
 		c.sales, err = commerce.ParseCursor(parts[2])
 	}
 	if err != nil {
-		return c, fmt.Errorf("%w: %w", errBadAddress, err)
+		return c, fmt.Errorf("%w: %w", site.ErrBadAddress, err)
 	}
 	return c, nil
 }
 
 // events is the page of what comes, without scripts as a list of the latest.
-func (s *eventPages) events(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
 	kind := r.URL.Query().Get("show")
 	if kind != "" && !slices.Contains(eventKinds, kind) {
-		s.refuse(w, r, errBadAddress)
+		s.Refuse(w, r, site.ErrBadAddress)
 		return
 	}
-	page := eventsPage{head: v.head(v.lang.T("events.title"), "events"), Kind: kind, None: s.eventLog == nil, Limit: mostLines,
-		Here0: storePath(eventsPath, v.current.CompanyID), Install: storePath(installPath, v.current.CompanyID)}
-	page.Kinds = []option{{Label: v.lang.T("events.all")}}
+	page := eventsPage{Head: v.Head(v.Lang.T("events.title"), "events"), Kind: kind, None: s.eventLog == nil, Limit: mostLines,
+		Here0: site.StorePath(site.EventsPath, v.Current.CompanyID), Install: site.StorePath(site.InstallPath, v.Current.CompanyID)}
+	page.Kinds = []site.Option{{Label: v.Lang.T("events.all")}}
 	for _, name := range eventKinds {
-		page.Kinds = append(page.Kinds, option{Value: name, Label: v.lang.T("events.show_" + name), Chosen: name == kind})
+		page.Kinds = append(page.Kinds, site.Option{Value: name, Label: v.Lang.T("events.show_" + name), Chosen: name == kind})
 	}
 	if s.eventLog != nil {
 		found, err := s.readEvents(r.Context(), v, eventCursor{events: -1, rejected: -1}, kind)
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
-		page.Looked = v.lang.T("events.looked", v.lang.Count(mostTail))
+		page.Looked = v.Lang.T("events.looked", v.Lang.Count(mostTail))
 		page.List, page.Skipped = found.lines, found.skippedWords(v)
-		page.Feed = storePath(eventsPath+"/feed", v.current.CompanyID, "show", kind, "after", found.cursor.String())
+		page.Feed = site.StorePath(site.EventsPath+"/feed", v.Current.CompanyID, "show", kind, "after", found.cursor.String())
 	}
-	s.render(w, r, http.StatusOK, "events.html", page)
+	s.Render(w, r, http.StatusOK, "events.html", page)
 }
 
 // eventsFeed is what came after a cursor, as JSON with the lines' HTML.
-func (s *eventPages) eventsFeed(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) eventsFeed(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
 	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
@@ -168,21 +169,21 @@ func (s *eventPages) eventsFeed(w http.ResponseWriter, r *http.Request, v pageRe
 	}
 	found, err := s.readEvents(r.Context(), v, cursor, kind)
 	if err == nil && len(waiting) > 0 {
-		found.stored, err = s.db.StoredEvents(r.Context(), v.current.CompanyID, waiting)
+		found.stored, err = s.db.StoredEvents(r.Context(), v.Current.CompanyID, waiting)
 	}
 	// A page asks this seldom: an event is stored within moments, unless it never will be.
 	if late := without(waiting, found.stored); err == nil && len(late) > 0 && query.Get("late") != "" {
 		found.erased, err = s.erasedLines(r.Context(), v, late)
 	}
 	if err != nil {
-		s.Log.Warn("dashboard: events could not be read", "company", v.current.CompanyID, "error", err)
+		s.Log.Warn("dashboard: events could not be read", "company", v.Current.CompanyID, "error", err)
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "not available just now", http.StatusServiceUnavailable)
 		return
 	}
-	html, err := s.fragment(v.lang, "events.html", "event-lines", found.lines)
+	html, err := s.Fragment(v.Lang, "events.html", "event-lines", found.lines)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -206,22 +207,22 @@ func without(list, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(others, text) })
 }
 
-func (f *foundEvents) skippedWords(v pageRequest) string {
+func (f *foundEvents) skippedWords(v site.Request) string {
 	if f.skipped == 0 {
 		return ""
 	}
-	return v.lang.N("events.skipped", f.skipped)
+	return v.Lang.N("events.skipped", f.skipped)
 }
 
 // readEvents reads the logs' ends after a cursor, and the day's orders that were computed
 // since. Only so many pages are read for at once.
-func (s *eventPages) readEvents(ctx context.Context, v pageRequest, after eventCursor, kind string) (found foundEvents, err error) {
-	end, err := s.reading.take(ctx, v.access.personID)
+func (s *eventPages) readEvents(ctx context.Context, v site.Request, after eventCursor, kind string) (found foundEvents, err error) {
+	end, err := s.reading.Take(ctx, v.Access.PersonID)
 	if err != nil {
 		return found, err
 	}
 	defer end()
-	key := []byte(v.current.CompanyID)
+	key := []byte(v.Current.CompanyID)
 	var events, rejected wire.Tail
 	var sales []commerce.Sale
 	var index *attribution.Index
@@ -235,11 +236,11 @@ func (s *eventPages) readEvents(ctx context.Context, v pageRequest, after eventC
 		return err
 	})
 	group.Go(func() (err error) {
-		sales, err = s.db.SalesSince(asking, v.current.CompanyID, s.dayOf(v), after.sales, mostOrders)
+		sales, err = s.db.SalesSince(asking, v.Current.CompanyID, s.DayOf(v), after.sales, mostOrders)
 		return err
 	})
 	group.Go(func() (err error) {
-		index, err = s.indexOf(asking, v.current.CompanyID)
+		index, err = s.indexOf(asking, v.Current.CompanyID)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -247,7 +248,7 @@ func (s *eventPages) readEvents(ctx context.Context, v pageRequest, after eventC
 	}
 	found.cursor = eventCursor{events.Next, rejected.Next, after.sales}
 	found.skipped = events.Skipped + rejected.Skipped
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	var ids []string
 	for _, value := range events.Values {
 		if wire.IsNotice(value) {
@@ -304,11 +305,11 @@ func (f *foundEvents) newestFirst() {
 
 // markStored tells of the events which are stored already, and which are erased; the others
 // are waited for.
-func (s *eventPages) markStored(ctx context.Context, v pageRequest, f *foundEvents, ids []string) error {
+func (s *eventPages) markStored(ctx context.Context, v site.Request, f *foundEvents, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	stored, err := s.db.StoredEvents(ctx, v.current.CompanyID, ids)
+	stored, err := s.db.StoredEvents(ctx, v.Current.CompanyID, ids)
 	if err != nil {
 		return err
 	}
@@ -322,7 +323,7 @@ func (s *eventPages) markStored(ctx context.Context, v pageRequest, f *foundEven
 
 // markErased tells of the events that are not stored since their person is erased. The log
 // still has them for some days; of what they have, nothing is shown.
-func (s *eventPages) markErased(ctx context.Context, v pageRequest, f *foundEvents) error {
+func (s *eventPages) markErased(ctx context.Context, v site.Request, f *foundEvents) error {
 	var digests [][]byte
 	for _, line := range f.lines {
 		if line.ID != "" {
@@ -332,7 +333,7 @@ func (s *eventPages) markErased(ctx context.Context, v pageRequest, f *foundEven
 	if len(digests) == 0 {
 		return nil
 	}
-	until, err := s.db.ErasedUntil(ctx, v.current.CompanyID, digests)
+	until, err := s.db.ErasedUntil(ctx, v.Current.CompanyID, digests)
 	if err != nil {
 		return err
 	}
@@ -343,8 +344,8 @@ func (s *eventPages) markErased(ctx context.Context, v pageRequest, f *foundEven
 			return erased && !line.happened.After(at)
 		}) {
 			line.ID, line.Kept, line.About = "", false, ""
-			line.State, line.StateText = "over", v.lang.T("events.effect_erased")
-			line.Facts = []eventFact{{v.lang.T("events.effect"), v.lang.T("events.about_erased")}}
+			line.State, line.StateText = "over", v.Lang.T("events.effect_erased")
+			line.Facts = []eventFact{{v.Lang.T("events.effect"), v.Lang.T("events.about_erased")}}
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -24,7 +25,7 @@ func (s *loginPages) tellFailures(w http.ResponseWriter, r *http.Request, login 
 	if login.Failures > 0 {
 		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
 	}
-	s.setCookie(w, r, failedCookie, cookiePath, text, failedShown)
+	s.SetCookie(w, r, failedCookie, site.CookiePath, text, failedShown)
 }
 
 // failureNotice returns what a page says about failed attempts, or "".

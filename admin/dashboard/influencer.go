@@ -11,6 +11,7 @@ import (
 
 	"github.com/boombuler/barcode/qr"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -18,18 +19,18 @@ import (
 
 // influencerPage is what templates/influencer.html shows.
 type influencerPage struct {
-	head
+	site.Head
 	ID, Name, Category string
 	Campaigns          []campaignBlock
 	Costs              []agreementLine
 	Coupons            *timeline
-	Orders             string // path of the influencer's orders
-	Signs              string // path of the signs that are about the influencer
-	Clicks             *chart // of all links, by day
-	Clicked            string // how many clicks these are
-	Unproven           *form  // the influencer's own setting
-	Links, Coupon      *form  // to add
-	Cost               *form
+	Orders             string      // path of the influencer's orders
+	Signs              string      // path of the signs that are about the influencer
+	Clicks             *site.Chart // of all links, by day
+	Clicked            string      // how many clicks these are
+	Unproven           *site.Form  // the influencer's own setting
+	Links, Coupon      *site.Form  // to add
+	Cost               *site.Form
 	Alert              string
 	Archived           string // since when; empty: it is not
 }
@@ -69,64 +70,64 @@ type timelineRow struct {
 	X, W, Y           int
 }
 
-func (s *rulePages) influencer(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) influencer(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInfluencer(w, r, v, http.StatusOK, influencerPage{})
 }
 
 // forms of the page, empty.
-func (s *rulePages) linksForm(v pageRequest, typed map[string][]string) *form {
-	f := newForm(v.lang, "influencer", typed)
-	f.ids = "l-"
-	f.add(field{Name: "campaign", Max: commerce.MaxName})
-	f.add(field{Name: "links", Type: "textarea", Required: true})
+func (s *rulePages) linksForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "l-"
+	f.Add(site.Field{Name: "campaign", Max: commerce.MaxName})
+	f.Add(site.Field{Name: "links", Type: "textarea", Required: true})
 
 	return f
 }
 
-func (s *rulePages) couponForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
-	f := newForm(v.lang, "influencer", typed)
-	f.ids = "k-"
-	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
+func (s *rulePages) couponForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "k-"
+	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
 	s.couponFields(f, true)
 	return f
 }
 
-func (s *rulePages) agreementForm(v pageRequest, i commerce.Influencer, typed map[string][]string) *form {
-	f := newForm(v.lang, "influencer", typed)
-	f.ids = "c-"
-	f.add(field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
+func (s *rulePages) agreementForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "c-"
+	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
 	s.costFields(v, f, true)
 	return f
 }
 
 // campaignOptions are an influencer's campaigns; with all, "any" is the first.
-func (s *rulePages) campaignOptions(v pageRequest, i commerce.Influencer, all bool) (list []option) {
+func (s *rulePages) campaignOptions(v site.Request, i commerce.Influencer, all bool) (list []site.Option) {
 	if all {
-		list = append(list, option{Label: v.lang.T("influencer.any_campaign")})
+		list = append(list, site.Option{Label: v.Lang.T("influencer.any_campaign")})
 	}
 	for _, c := range i.Campaigns {
-		list = append(list, option{Value: c.CampaignID, Label: campaignName(v, c)})
+		list = append(list, site.Option{Value: c.CampaignID, Label: campaignName(v, c)})
 	}
 	return list
 }
 
-func campaignName(v pageRequest, c commerce.Campaign) string {
+func campaignName(v site.Request, c commerce.Campaign) string {
 	if c.Name == "" {
-		return v.lang.T("influencer.no_campaign")
+		return v.Lang.T("influencer.no_campaign")
 	}
 	return c.Name
 }
 
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
-func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page influencerPage) {
+func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
-	v.here = storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID)
-	page.head, page.ID, page.Name, page.Category = v.head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
-	page.Orders = storePath(ordersPath, v.current.CompanyID, "influencer", i.InfluencerID)
+	v.Here = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
+	page.Head, page.ID, page.Name, page.Category = v.Head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
+	page.Orders = site.StorePath(site.OrdersPath, v.Current.CompanyID, "influencer", i.InfluencerID)
 	if page.Links == nil {
 		page.Links = s.linksForm(v, nil)
 	}
@@ -137,42 +138,42 @@ func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v pag
 		page.Cost = s.agreementForm(v, i, nil)
 	}
 	if !i.ArchivedAt.IsZero() {
-		page.Archived, page.Owner = v.lang.T("influencer.archived", v.lang.Date(i.ArchivedAt.In(zoneOf(v.current.Timezone)))), false
+		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
 	}
-	today := s.dayOf(v)
+	today := s.DayOf(v)
 	clicks, err := s.clicksOf(r.Context(), v, i, today)
 	if err == nil && page.Unproven == nil {
 		var own string
-		own, err = s.db.UnprovenOf(r.Context(), v.current.CompanyID, i.InfluencerID)
+		own, err = s.db.UnprovenOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
 		page.Unproven = s.unprovenForm(v, own, nil)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page.File = storePath(influencerPath+csvEnding, v.current.CompanyID, "id", i.InfluencerID)
-	page.Clicks, page.Clicked = clicks.chart, v.lang.N("influencer.n_clicks", clicks.total)
-	page.Signs = storePath(signsPath, v.current.CompanyID, "influencer", i.InfluencerID)
+	page.File = site.StorePath(site.InfluencerPath+site.CSVEnding, v.Current.CompanyID, "id", i.InfluencerID)
+	page.Clicks, page.Clicked = clicks.chart, v.Lang.N("influencer.n_clicks", clicks.total)
+	page.Signs = site.StorePath(site.SignsPath, v.Current.CompanyID, "influencer", i.InfluencerID)
 	names := map[string]string{}
 	for _, c := range i.Campaigns {
 		names[c.CampaignID] = campaignName(v, c)
 		page.Campaigns = append(page.Campaigns, s.viewCampaign(v, i, c, clicks.byCode, today))
 	}
 	for _, c := range i.Costs {
-		page.Costs = append(page.Costs, viewCost(v.lang, c, names[c.CampaignID]))
+		page.Costs = append(page.Costs, viewCost(v.Lang, c, names[c.CampaignID]))
 	}
 	page.Coupons = s.timelineOf(v, i.Coupons, today)
-	s.render(w, r, status, "influencer.html", page)
+	s.Render(w, r, status, "influencer.html", page)
 }
 
-func (s *rulePages) viewCampaign(v pageRequest, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
+func (s *rulePages) viewCampaign(v site.Request, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
 	today string) campaignBlock {
 	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
 	for _, link := range i.Links {
 		if link.CampaignID == c.CampaignID {
-			line := linkLine{Destination: link.URL, Clicks: v.lang.N("influencer.n_clicks", clicks[link.Code])}
+			line := linkLine{Destination: link.URL, Clicks: v.Lang.N("influencer.n_clicks", clicks[link.Code])}
 			if line.Short, line.Copy = s.shortLink(link.Code); line.Copy != "" {
-				line.Code = storePath(influencerPath+"/qr.svg", v.current.CompanyID, "id", i.InfluencerID, "code", link.Code)
+				line.Code = site.StorePath(site.InfluencerPath+"/qr.svg", v.Current.CompanyID, "id", i.InfluencerID, "code", link.Code)
 			}
 			block.Links = append(block.Links, line)
 		}
@@ -181,8 +182,8 @@ func (s *rulePages) viewCampaign(v pageRequest, i commerce.Influencer, c commerc
 		if coupon.CampaignID == c.CampaignID {
 			state := stateOf(coupon.CouponTerms, today)
 			block.Coupons = append(block.Coupons,
-				couponLine{Code: coupon.Code, Period: v.lang.Period(coupon.StartDate, coupon.EndDate), State: state,
-					StateText: v.lang.T("coupon." + state)})
+				couponLine{Code: coupon.Code, Period: v.Lang.Period(coupon.StartDate, coupon.EndDate), State: state,
+					StateText: v.Lang.T("coupon." + state)})
 		}
 	}
 	return block
@@ -201,16 +202,16 @@ func stateOf(c commerce.CouponTerms, today string) string {
 
 // influencerOf returns the influencer whose id the address has, or answers that
 // there is none.
-func (s *rulePages) influencerOf(w http.ResponseWriter, r *http.Request, v pageRequest) (i commerce.Influencer, ok bool) {
+func (s *rulePages) influencerOf(w http.ResponseWriter, r *http.Request, v site.Request) (i commerce.Influencer, ok bool) {
 	err := error(commerce.ErrNotFound)
 	if id := r.URL.Query().Get("id"); uuidtext.Is(id) {
-		i, err = s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(id))
+		i, err = s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(id))
 	}
 	if err == nil && !i.ArchivedAt.IsZero() && r.Method != http.MethodGet {
 		err = commerce.ErrNotFound // nothing of it can be changed
 	}
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_influencer")
+		s.NotFoundOr(w, r, err, "no_influencer")
 		return i, false
 	}
 	return i, true
@@ -227,13 +228,13 @@ const (
 
 // timelineOf puts the coupons that are in force within a year around today on a
 // line of time; nil where there are none.
-func (s *rulePages) timelineOf(v pageRequest, coupons []commerce.Coupon, today string) *timeline {
+func (s *rulePages) timelineOf(v site.Request, coupons []commerce.Coupon, today string) *timeline {
 	now, err := time.Parse(time.DateOnly, today)
 	if err != nil || len(coupons) == 0 {
 		return nil
 	}
 	first, last := now.AddDate(0, 0, -timelineBefore), now.AddDate(0, 0, timelineAfter)
-	t := &timeline{First: v.lang.Date(first), Last: v.lang.Date(last), Width: timelineWidth, TodayText: v.lang.T("sales.today")}
+	t := &timeline{First: v.Lang.Date(first), Last: v.Lang.Date(last), Width: timelineWidth, TodayText: v.Lang.T("sales.today")}
 	at := func(day string, otherwise time.Time) int {
 		when, err := time.Parse(time.DateOnly, day)
 		if err != nil {
@@ -247,7 +248,7 @@ func (s *rulePages) timelineOf(v pageRequest, coupons []commerce.Coupon, today s
 		if c.EndDate != "" && c.EndDate < first.Format(time.DateOnly) || c.StartDate > last.Format(time.DateOnly) || len(t.Rows) == mostTimeline {
 			continue
 		}
-		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today),
+		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.Lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today),
 			X: at(c.StartDate, first), Y: len(t.Rows) * rowHeight}
 		row.W = max(4, at(c.EndDate, last)-row.X)
 		t.Rows = append(t.Rows, row)
@@ -260,7 +261,7 @@ func (s *rulePages) timelineOf(v pageRequest, coupons []commerce.Coupon, today s
 }
 
 // linkCode is the QR code of a short link, as SVG.
-func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -272,12 +273,12 @@ func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v pageReque
 		}
 	}
 	if address == "" {
-		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
 	code, err := qr.Encode(address, qr.M, qr.Auto)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	const quiet = 4 // modules around the code (ISO/IEC 18004)
@@ -297,23 +298,23 @@ func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v pageReque
 }
 
 // influencerHere is the address of an influencer's page.
-func (s *rulePages) influencerHere(v pageRequest, i commerce.Influencer) string {
-	return storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID)
+func (s *rulePages) influencerHere(v site.Request, i commerce.Influencer) string {
+	return site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
 }
 
 // back leads to the influencer's page after a form.
-func (s *rulePages) back(w http.ResponseWriter, r *http.Request, v pageRequest, what string) {
-	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", r.URL.Query().Get("id")), what)
+func (s *rulePages) back(w http.ResponseWriter, r *http.Request, v site.Request, what string) {
+	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", r.URL.Query().Get("id")), what)
 }
 
 // saveHere saves a form of an influencer's page, and answers: with page, which has the form,
 // where something typed is wrong.
-func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, f *form, page influencerPage,
-	change preview.Change) {
+func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, f *site.Form,
+	page influencerPage, change preview.Change) {
 	if !f.Failed() {
 		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
 		if err != nil && !s.refuseRule(f, err) {
-			s.notFoundOr(w, r, err, "no_influencer")
+			s.NotFoundOr(w, r, err, "no_influencer")
 			return
 		}
 		if answered {
@@ -328,13 +329,13 @@ func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v pageReque
 }
 
 // removeHere removes something of an influencer, and answers.
-func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v pageRequest, i commerce.Influencer, what string,
+func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, what string,
 	change preview.Change) {
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
 	switch {
 	case answered:
 	case err != nil:
-		s.notFoundOr(w, r, err, "no_influencer")
+		s.NotFoundOr(w, r, err, "no_influencer")
 	default:
 		s.back(w, r, v, what)
 	}
@@ -342,41 +343,41 @@ func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v pageReq
 
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
-func (s *rulePages) refuseRule(f *form, err error) bool {
+func (s *rulePages) refuseRule(f *site.Form, err error) bool {
 	var conflict *commerce.CouponConflictError
 	switch {
 	case errors.As(err, &conflict):
 		for _, c := range conflict.Conflicts {
-			f.fail("code", f.l.T("influencer.coupon_conflict", c.Code, c.Influencer, f.l.Period(c.StartDate, c.EndDate)))
+			f.Fail("code", f.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, f.Lang.Period(c.StartDate, c.EndDate)))
 		}
 	case errors.Is(err, commerce.ErrTooManyCosts):
-		f.fail("var_fee", f.l.T("influencer.too_many_costs", commerce.MaxLiveCosts))
+		f.Fail("var_fee", f.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts))
 	case errors.Is(err, commerce.ErrCampaignTaken), errors.Is(err, commerce.ErrCampaignName):
-		f.fail("campaign", f.l.T("influencer.campaign_taken"))
+		f.Fail("campaign", f.Lang.T("influencer.campaign_taken"))
 	default:
 		return false
 	}
 	return true
 }
 
-func (s *rulePages) changeCategory(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	category := strings.TrimSpace(r.PostForm.Get("category"))
 	if bad := commerce.CheckCategory(i.Name, category); bad.Any() {
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: violationText(v.lang, bad.List[0])})
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: site.ViolationText(v.Lang, bad.List[0])})
 		return
 	}
-	if err := s.db.UpdateInfluencer(r.Context(), s.author(v), i.Name, category); err != nil {
-		s.notFoundOr(w, r, err, "no_influencer")
+	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, category); err != nil {
+		s.NotFoundOr(w, r, err, "no_influencer")
 		return
 	}
 	s.back(w, r, v, "influencer_saved")
 }
 
-func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -393,16 +394,16 @@ func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v pageReque
 	}
 }
 
-func (s *rulePages) addCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	f := s.couponForm(v, i, r.PostForm)
 	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
-	f.refuse(asked.Check(), couponNames)
+	f.Refuse(asked.Check(), couponNames)
 	s.saveHere(w, r, v, i, f, influencerPage{Coupon: f}, func(ctx context.Context) error {
-		_, err := s.db.AddCoupon(ctx, s.author(v), asked.CampaignID, asked.CouponTerms, s.Random)
+		_, err := s.db.AddCoupon(ctx, s.Author(v), asked.CampaignID, asked.CouponTerms, s.Random)
 		return err
 	})
 }
@@ -417,23 +418,23 @@ func (s *rulePages) campaignOf(i commerce.Influencer, id string) string {
 	return ""
 }
 
-func (s *rulePages) removeCoupon(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	campaign, code := s.campaignOf(i, r.PostForm.Get("campaign_id")), r.PostForm.Get("code")
 	if campaign == "" || !commerce.IsID(code) {
-		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
 	s.removeHere(w, r, v, i, "coupon_removed", func(ctx context.Context) error {
-		_, err := s.db.DeleteCoupon(ctx, s.author(v), campaign, code)
+		_, err := s.db.DeleteCoupon(ctx, s.Author(v), campaign, code)
 		return err
 	})
 }
 
-func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -443,45 +444,45 @@ func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v pageReques
 		CostTerms: s.typedCost(r, v, f)}
 	asked.CampaignCost = asked.CampaignID != ""
 	if r.PostForm.Get("campaign_id") != asked.CampaignID {
-		f.fail("campaign_id", v.lang.T("form.choose"))
+		f.Fail("campaign_id", v.Lang.T("form.choose"))
 	}
-	f.refuse(asked.Check(), costNames)
+	f.Refuse(asked.Check(), costNames)
 	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
-		_, _, err := s.db.AddCost(ctx, s.author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
+		_, _, err := s.db.AddCost(ctx, s.Author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
 		return err
 	})
 }
 
-func (s *rulePages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	cost := r.PostForm.Get("cost")
 	if !slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
-		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
-	s.removeHere(w, r, v, i, "agreement_removed", func(ctx context.Context) error { return s.db.DeleteCost(ctx, s.author(v), cost, false) })
+	s.removeHere(w, r, v, i, "agreement_removed", func(ctx context.Context) error { return s.db.DeleteCost(ctx, s.Author(v), cost, false) })
 }
 
 // archive ends an influencer's links, coupons and costs, or those of one campaign.
-func (s *rulePages) archive(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) archive(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	campaign := r.PostForm.Get("campaign_id")
 	if campaign != s.campaignOf(i, campaign) {
-		s.problemOf(w, r, http.StatusNotFound, "no_influencer")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
 		return
 	}
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
-		_, err := s.db.ArchiveInfluencer(ctx, s.author(v), i.Name, campaign)
+		_, err := s.db.ArchiveInfluencer(ctx, s.Author(v), i.Name, campaign)
 		return err
 	})
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_influencer")
+		s.NotFoundOr(w, r, err, "no_influencer")
 		return
 	}
 	if answered {
@@ -491,5 +492,5 @@ func (s *rulePages) archive(w http.ResponseWriter, r *http.Request, v pageReques
 		s.back(w, r, v, "campaign_archived")
 		return
 	}
-	done(w, r, storePath(influencersPath, v.current.CompanyID), "influencer_archived")
+	site.Done(w, r, site.StorePath(site.InfluencersPath, v.Current.CompanyID), "influencer_archived")
 }

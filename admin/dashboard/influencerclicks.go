@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -27,12 +28,12 @@ const (
 // clickCount is how often an influencer's links were opened.
 type clickCount struct {
 	byCode map[string]int64
-	chart  *chart
+	chart  *site.Chart
 	total  int64
 }
 
 // clicksOf reads how often an influencer's links were opened in the last days.
-func (s *rulePages) clicksOf(ctx context.Context, v pageRequest, i commerce.Influencer, today string) (count clickCount, err error) {
+func (s *rulePages) clicksOf(ctx context.Context, v site.Request, i commerce.Influencer, today string) (count clickCount, err error) {
 	last, err := time.Parse(time.DateOnly, today)
 	if err != nil {
 		return count, err
@@ -49,17 +50,17 @@ func (s *rulePages) clicksOf(ctx context.Context, v pageRequest, i commerce.Infl
 		byDay[c.Day] += c.Clicks
 		count.total += c.Clicks
 	}
-	bars := []bar{}
+	bars := []site.Bar{}
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		n := byDay[day.Format(time.DateOnly)]
-		bars = append(bars, bar{Label: v.lang.Date(day), Value: decimal.NewFromInt(n), Text: v.lang.Count(n)})
+		bars = append(bars, site.Bar{Label: v.Lang.Date(day), Value: decimal.NewFromInt(n), Text: v.Lang.Count(n)})
 	}
-	count.chart = newChart(v.lang.T("influencer.clicks"), v.lang.T("costs.day"), v.lang.T("overview.clicks"), bars)
+	count.chart = site.NewChart(v.Lang.T("influencer.clicks"), v.Lang.T("costs.day"), v.Lang.T("overview.clicks"), bars)
 	return count, nil
 }
 
 // readClicks reads how often an influencer's links were opened on each of some days.
-func (s *rulePages) readClicks(ctx context.Context, v pageRequest, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
+func (s *rulePages) readClicks(ctx context.Context, v site.Request, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
 	codes := make([]string, 0, len(i.Links))
 	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
 		codes = append(codes, link.Code)
@@ -67,16 +68,16 @@ func (s *rulePages) readClicks(ctx context.Context, v pageRequest, i commerce.In
 	if len(codes) == 0 {
 		return nil, nil
 	}
-	return s.db.LinkClicks(ctx, v.current.CompanyID, codes, first, last)
+	return s.db.LinkClicks(ctx, v.Current.CompanyID, codes, first, last)
 }
 
 // clicksFile lists how often each link of an influencer was opened on each of the last days.
-func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
-	id, today := r.URL.Query().Get("id"), s.Now().In(zoneOf(v.current.Timezone))
+func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+	id, today := r.URL.Query().Get("id"), s.Now().In(site.ZoneOf(v.Current.Timezone))
 	if !uuidtext.Is(id) {
 		return commerce.ErrNotFound
 	}
-	i, err := s.db.Influencer(ctx, v.current.CompanyID, strings.ToLower(id))
+	i, err := s.db.Influencer(ctx, v.Current.CompanyID, strings.ToLower(id))
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v pageReque
 	})
 	for _, c := range clicks {
 		_, short := s.shortLink(c.Code)
-		if err := f.add(c.Day, c.Code, short, links[c.Code].URL, links[c.Code].CampaignID, strconv.FormatInt(c.Clicks, 10)); err != nil {
+		if err := f.Add(c.Day, c.Code, short, links[c.Code].URL, links[c.Code].CampaignID, strconv.FormatInt(c.Clicks, 10)); err != nil {
 			return err
 		}
 	}
@@ -101,31 +102,31 @@ func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v pageReque
 }
 
 // unprovenForm says what is done with this influencer's links that nothing proves.
-func (s *rulePages) unprovenForm(v pageRequest, now string, typed map[string][]string) *form {
-	f := newForm(v.lang, "influencer", typed)
-	f.ids = "u-"
+func (s *rulePages) unprovenForm(v site.Request, now string, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "u-"
 	if now == "" {
 		now = ownSetting
 	}
-	f.add(field{Name: "own_unproven", Type: "select", Value: now,
-		Options: f.options("unproven", append([]string{ownSetting}, commerce.UnprovenRules...)...)})
+	f.Add(site.Field{Name: "own_unproven", Type: "select", Value: now,
+		Options: f.Options("unproven", append([]string{ownSetting}, commerce.UnprovenRules...)...)})
 	return f
 }
 
 // setUnproven changes what is done with one influencer's links that nothing proves.
-func (s *rulePages) setUnproven(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
 	}
 	f, unproven := s.unprovenForm(v, "", r.PostForm), r.PostForm.Get("own_unproven")
 	if unproven != ownSetting && !slices.Contains(commerce.UnprovenRules, unproven) {
-		f.fail("own_unproven", v.lang.T("form.choose"))
+		f.Fail("own_unproven", v.Lang.T("form.choose"))
 	}
 	if unproven == ownSetting {
 		unproven = ""
 	}
 	s.saveHere(w, r, v, i, f, influencerPage{Unproven: f}, func(ctx context.Context) error {
-		return s.db.SetUnproven(ctx, s.author(v), i.Name, unproven)
+		return s.db.SetUnproven(ctx, s.Author(v), i.Name, unproven)
 	})
 }

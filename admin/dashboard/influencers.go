@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -23,10 +24,10 @@ const (
 
 // influencersPage is what templates/influencers.html shows.
 type influencersPage struct {
-	head
+	site.Head
 	Text        string
-	Sorts       []option
-	Form        *form // to register one
+	Sorts       []site.Option
+	Form        *site.Form // to register one
 	List        []influencerLine
 	More, First string
 }
@@ -37,31 +38,31 @@ type influencerLine struct {
 	Orders, Total, Earning string
 }
 
-func (s *rulePages) influencerRoutes() []route {
-	return []route{
-		{pattern: "GET " + influencersPath, handle: s.influencers},
-		{pattern: "POST " + influencersPath, owner: true, handle: s.register},
-		{pattern: "GET " + influencerPath, handle: s.influencer},
-		{pattern: "POST " + influencerPath + "/category", owner: true, handle: s.changeCategory},
-		{pattern: "POST " + influencerPath + "/links", owner: true, handle: s.addLinks},
-		{pattern: "POST " + influencerPath + "/coupons", owner: true, handle: s.addCoupon},
-		{pattern: "POST " + influencerPath + "/coupons/remove", owner: true, handle: s.removeCoupon},
-		{pattern: "POST " + influencerPath + "/costs", owner: true, handle: s.addCost},
-		{pattern: "POST " + influencerPath + "/costs/remove", owner: true, handle: s.removeInfluencerCost},
-		{pattern: "POST " + influencerPath + "/unproven", owner: true, handle: s.setUnproven},
-		{pattern: "POST " + influencerPath + "/archive", owner: true, handle: s.archive},
-		{pattern: "GET " + influencerPath + "/qr.svg", handle: s.linkCode},
+func (s *rulePages) influencerRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.InfluencersPath, Handle: s.influencers},
+		{Pattern: "POST " + site.InfluencersPath, Owner: true, Handle: s.register},
+		{Pattern: "GET " + site.InfluencerPath, Handle: s.influencer},
+		{Pattern: "POST " + site.InfluencerPath + "/category", Owner: true, Handle: s.changeCategory},
+		{Pattern: "POST " + site.InfluencerPath + "/links", Owner: true, Handle: s.addLinks},
+		{Pattern: "POST " + site.InfluencerPath + "/coupons", Owner: true, Handle: s.addCoupon},
+		{Pattern: "POST " + site.InfluencerPath + "/coupons/remove", Owner: true, Handle: s.removeCoupon},
+		{Pattern: "POST " + site.InfluencerPath + "/costs", Owner: true, Handle: s.addCost},
+		{Pattern: "POST " + site.InfluencerPath + "/costs/remove", Owner: true, Handle: s.removeInfluencerCost},
+		{Pattern: "POST " + site.InfluencerPath + "/unproven", Owner: true, Handle: s.setUnproven},
+		{Pattern: "POST " + site.InfluencerPath + "/archive", Owner: true, Handle: s.archive},
+		{Pattern: "GET " + site.InfluencerPath + "/qr.svg", Handle: s.linkCode},
 	}
 }
 
-func (s *rulePages) influencers(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) influencers(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInfluencers(w, r, v, http.StatusOK, s.registrationForm(v, nil))
 }
 
-func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
+func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	query := r.URL.Query()
 	if r.Method != http.MethodGet {
-		query, v.here = nil, storePath(influencersPath, v.current.CompanyID)
+		query, v.Here = nil, site.StorePath(site.InfluencersPath, v.Current.CompanyID)
 	}
 	number, text, sort := 1, strings.TrimSpace(query.Get("q")), query.Get("sort")
 	var err error
@@ -70,27 +71,27 @@ func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v pa
 	}
 	if err != nil || number < 1 || number > maxInfluencerPage || sort != "" && !slices.Contains(commerce.InfluencerSorts, sort) ||
 		text != "" && !commerce.IsID(text) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	page := influencersPage{head: v.head(v.lang.T("influencers.title"), "influencers"), Text: text, Form: f}
+	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f}
 	for _, name := range commerce.InfluencerSorts {
 		page.Sorts = append(page.Sorts,
-			option{Value: name, Label: v.lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
+			site.Option{Value: name, Label: v.Lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
 	}
-	page.File = storePath(influencersPath+csvEnding, v.current.CompanyID, "q", text, "sort", sort)
+	page.File = site.StorePath(site.InfluencersPath+site.CSVEnding, v.Current.CompanyID, "q", text, "sort", sort)
 	search, err := s.influencerSearch(v, text, sort)
 	var list []commerce.InfluencerSummary
 	if err == nil {
 		search.Offset, search.Limit = (number-1)*influencersPerPage, influencersPerPage+1
-		list, err = s.db.FindInfluencers(r.Context(), v.current.CompanyID, search)
+		list, err = s.db.FindInfluencers(r.Context(), v.Current.CompanyID, search)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	at := func(number int) string {
-		return storePath(influencersPath, v.current.CompanyID, "q", text, "sort", query.Get("sort"), "page", strconv.Itoa(number))
+		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "page", strconv.Itoa(number))
 	}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]
@@ -108,57 +109,57 @@ func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v pa
 			n   int64
 		}{{"influencers.n_links", i.Links}, {"influencers.n_coupons", i.Coupons}, {"influencers.n_costs", i.Costs}} {
 			if of.n > 0 {
-				has = append(has, v.lang.N(of.key, of.n))
+				has = append(has, v.Lang.N(of.key, of.n))
 			}
 		}
 		page.List = append(page.List, influencerLine{
-			Has: has, Name: i.Name, Category: i.Category, Href: storePath(influencerPath, v.current.CompanyID, "id", i.InfluencerID),
-			Orders: v.lang.Count(i.Orders), Total: v.lang.Sum(i.TotalMinor, v.current.Currency),
-			Earning: v.lang.Sum(i.CommissionMinor, v.current.Currency),
+			Has: has, Name: i.Name, Category: i.Category, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID),
+			Orders: v.Lang.Count(i.Orders), Total: v.Lang.Sum(i.TotalMinor, v.Current.Currency),
+			Earning: v.Lang.Sum(i.CommissionMinor, v.Current.Currency),
 		})
 	}
-	s.render(w, r, status, "influencers.html", page)
+	s.Render(w, r, status, "influencers.html", page)
 }
 
 // influencerSearch looks for influencers with their sales of the last days. It returns
-// errBadAddress for what no form of the page sends.
-func (s *rulePages) influencerSearch(v pageRequest, text, sort string) (commerce.InfluencerSearch, error) {
+// site.ErrBadAddress for what no form of the page sends.
+func (s *rulePages) influencerSearch(v site.Request, text, sort string) (commerce.InfluencerSearch, error) {
 	sort = cmp.Or(sort, commerce.SortByName)
 	if !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
-		return commerce.InfluencerSearch{}, errBadAddress
+		return commerce.InfluencerSearch{}, site.ErrBadAddress
 	}
-	now := s.Now().In(zoneOf(v.current.Timezone))
+	now := s.Now().In(site.ZoneOf(v.Current.Timezone))
 	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly),
-		Today: now.Format(time.DateOnly), Currency: v.current.Currency}, nil
+		Today: now.Format(time.DateOnly), Currency: v.Current.Currency}, nil
 }
 
 // registrationForm asks for what POST /influencers takes: more links, coupons and
 // costs are added on the influencer's own page.
-func (s *rulePages) registrationForm(v pageRequest, typed map[string][]string) *form {
-	f := newForm(v.lang, "influencer", typed)
-	f.add(field{Name: "name", Required: true, Max: commerce.MaxName})
-	f.add(field{Name: "category", Max: commerce.MaxCategory})
-	f.add(field{Name: "campaign", Max: commerce.MaxName})
-	f.add(field{Name: "links", Type: "textarea", Required: true})
+func (s *rulePages) registrationForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.Add(site.Field{Name: "name", Required: true, Max: commerce.MaxName})
+	f.Add(site.Field{Name: "category", Max: commerce.MaxCategory})
+	f.Add(site.Field{Name: "campaign", Max: commerce.MaxName})
+	f.Add(site.Field{Name: "links", Type: "textarea", Required: true})
 	s.couponFields(f, false)
 	s.costFields(v, f, false)
 	return f
 }
 
-func (s *rulePages) couponFields(f *form, required bool) {
-	f.add(field{Name: "code", Required: required, Max: commerce.MaxCoupon, Group: f.l.T("influencer.coupon")})
-	f.add(field{Name: "coupon_start", Type: "date"})
-	f.add(field{Name: "coupon_end", Type: "date"})
+func (s *rulePages) couponFields(f *site.Form, required bool) {
+	f.Add(site.Field{Name: "code", Required: required, Max: commerce.MaxCoupon, Group: f.Lang.T("influencer.coupon")})
+	f.Add(site.Field{Name: "coupon_start", Type: "date"})
+	f.Add(site.Field{Name: "coupon_end", Type: "date"})
 }
 
-func (s *rulePages) costFields(v pageRequest, f *form, required bool) {
-	f.add(field{Name: "var_fee", Group: f.l.T("influencer.cost")})
-	f.add(field{Name: "fixed_fee"})
-	f.add(field{Name: "value"})
-	f.add(field{Name: "frequency", Type: "select", Options: f.options("frequency", append([]string{""}, commerce.Frequencies...)...)})
-	f.add(field{Name: "cost_start", Type: "date", Required: required, Value: s.dayOf(v)})
-	f.add(field{Name: "cost_end", Type: "date"})
-	f.add(field{Name: "coupon_only", Type: "check"})
+func (s *rulePages) costFields(v site.Request, f *site.Form, required bool) {
+	f.Add(site.Field{Name: "var_fee", Group: f.Lang.T("influencer.cost")})
+	f.Add(site.Field{Name: "fixed_fee"})
+	f.Add(site.Field{Name: "value"})
+	f.Add(site.Field{Name: "frequency", Type: "select", Options: f.Options("frequency", append([]string{""}, commerce.Frequencies...)...)})
+	f.Add(site.Field{Name: "cost_start", Type: "date", Required: required, Value: s.DayOf(v)})
+	f.Add(site.Field{Name: "cost_end", Type: "date"})
+	f.Add(site.Field{Name: "coupon_only", Type: "check"})
 }
 
 // The fields of the forms, by the paths of violations.
@@ -178,7 +179,7 @@ func typedCoupon(r *http.Request) commerce.CouponTerms {
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
-func (s *rulePages) typedCost(r *http.Request, v pageRequest, f *form) commerce.CostTerms {
+func (s *rulePages) typedCost(r *http.Request, v site.Request, f *site.Form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")),
 		ValueMinor: s.typedMoney(v, f, "value", get("value")),
@@ -186,7 +187,7 @@ func (s *rulePages) typedCost(r *http.Request, v pageRequest, f *form) commerce.
 	if text := commerce.TypedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
 		var err error
 		if c.VarFee, err = commerce.ParseDecimal(text); err != nil {
-			f.fail("var_fee", v.lang.T("form.number"))
+			f.Fail("var_fee", v.Lang.T("form.number"))
 		}
 	}
 	return c
@@ -194,7 +195,7 @@ func (s *rulePages) typedCost(r *http.Request, v pageRequest, f *form) commerce.
 
 // register makes an influencer, or adds to the one of that name, as POST
 // /influencers does.
-func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
@@ -204,7 +205,7 @@ func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v pageReque
 	if get("var_fee")+get("fixed_fee")+get("value") != "" {
 		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
 	}
-	made, ok := s.tryRegister(w, r, v, f, storePath(influencersPath, v.current.CompanyID), asked)
+	made, ok := s.tryRegister(w, r, v, f, site.StorePath(site.InfluencersPath, v.Current.CompanyID), asked)
 	if !ok {
 		return
 	}
@@ -212,12 +213,12 @@ func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v pageReque
 		s.showInfluencers(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
-	done(w, r, storePath(influencerPath, v.current.CompanyID, "id", made.InfluencerID), "influencer_registered")
+	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", made.InfluencerID), "influencer_registered")
 }
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails
 // at the form's fields; false: the request is answered.
-func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
 	asked commerce.Registration) (made commerce.Registered, ok bool) {
 	names := map[string]string{}
 	for _, of := range []map[string]string{couponNames, costNames} {
@@ -228,7 +229,7 @@ func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v pageRe
 		}
 	}
 	bad := asked.Check()
-	f.refuse(bad, names)
+	f.Refuse(bad, names)
 	if !bad.Any() {
 		s.refuseLinks(r, f, asked.Links)
 	}
@@ -236,21 +237,21 @@ func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v pageRe
 		return made, true
 	}
 	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
-		made, err = s.db.RegisterInfluencer(ctx, s.author(v), asked, s.Random)
+		made, err = s.db.RegisterInfluencer(ctx, s.Author(v), asked, s.Random)
 		return err
 	})
 	if err != nil && !s.refuseRule(f, err) {
-		s.notFoundOr(w, r, err, "no_influencer")
+		s.NotFoundOr(w, r, err, "no_influencer")
 		return made, false
 	}
 	return made, !answered
 }
 
 // refuseLinks looks up the hosts of links, and refuses those that are not public.
-func (s *rulePages) refuseLinks(r *http.Request, f *form, links []string) {
+func (s *rulePages) refuseLinks(r *http.Request, f *site.Form, links []string) {
 	for i, err := range s.checkLinks(r.Context(), links) {
 		if err != nil {
-			f.fail("links", links[i]+" "+violationText(f.l, commerce.Violation{Message: err.Error()}))
+			f.Fail("links", links[i]+" "+site.ViolationText(f.Lang, commerce.Violation{Message: err.Error()}))
 		}
 	}
 }

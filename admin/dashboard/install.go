@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -15,8 +16,8 @@ const mostTokens = 500
 
 // installPage is what templates/install.html shows.
 type installPage struct {
-	head
-	Form    *form
+	site.Head
+	Form    *site.Form
 	Origins []string
 	Script  string // where the pages' script is loaded from
 	Tokens  []installToken
@@ -36,81 +37,81 @@ type signalsView struct {
 	Order string `json:"order"`
 }
 
-func (s *eventPages) installRoutes() []route {
-	return []route{
-		{pattern: "GET " + installPath, owner: true, handle: s.installPage},
-		{pattern: "GET " + installPath + "/signals", owner: true, handle: s.installSignals},
-		{pattern: "POST " + installPath + "/tokens", owner: true, handle: s.makeTokens},
-		{pattern: "POST " + installPath + "/origin", owner: true, handle: s.addOrigin},
+func (s *eventPages) installRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.InstallPath, Owner: true, Handle: s.installPage},
+		{Pattern: "GET " + site.InstallPath + "/signals", Owner: true, Handle: s.installSignals},
+		{Pattern: "POST " + site.InstallPath + "/tokens", Owner: true, Handle: s.makeTokens},
+		{Pattern: "POST " + site.InstallPath + "/origin", Owner: true, Handle: s.addOrigin},
 	}
 }
 
-func (s *eventPages) installPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) installPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInstall(w, r, v, http.StatusOK, installPage{Form: originForm(v, nil)})
 }
 
-func originForm(v pageRequest, typed map[string][]string) *form {
-	f := newForm(v.lang, "install", typed)
-	f.add(field{Name: "origin", Type: "url", Required: true, Max: 300, Fill: "url"})
+func originForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "install", typed)
+	f.Add(site.Field{Name: "origin", Type: "url", Required: true, Max: 300, Fill: "url"})
 	return f
 }
 
-func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page installPage) {
-	v.here = storePath(installPath, v.current.CompanyID)
-	page.head = v.head(v.lang.T("install.title"), "install")
-	company, err := s.db.Company(r.Context(), v.current.CompanyID)
+func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v site.Request, status int, page installPage) {
+	v.Here = site.StorePath(site.InstallPath, v.Current.CompanyID)
+	page.Head = v.Head(v.Lang.T("install.title"), "install")
+	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page.Origins, page.APIPath = company.Origins, s.originFor(r)+apiPath(v.current.Environment, "")
+	page.Origins, page.APIPath = company.Origins, s.OriginFor(r)+site.APIPath(v.Current.Environment, "")
 	page.Script = "https://collect.your-shop.com/sdk/v1/tributary.js"
 	if s.edgeURL != "" {
 		page.Script = strings.TrimSuffix(s.edgeURL, "/") + "/sdk/v1/tributary.js"
 	}
 	if page.Signals, err = s.signals(r, v); err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	list, err := s.db.ListAPIKeys(r.Context(), v.current.CompanyID, mostTokens)
+	list, err := s.db.ListAPIKeys(r.Context(), v.Current.CompanyID, mostTokens)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page.Keys = storePath(keysPath, v.current.CompanyID)
+	page.Keys = site.StorePath(site.KeysPath, v.Current.CompanyID)
 	for _, k := range list {
 		if k.Type == account.Integration && k.ActiveAt(s.Now()) {
 			page.Made = append(page.Made, installToken{k.Name, k.Hint})
 		}
 	}
-	s.render(w, r, status, "install.html", page)
+	s.Render(w, r, status, "install.html", page)
 }
 
-func (s *eventPages) signals(r *http.Request, v pageRequest) (view signalsView, err error) {
-	got, err := s.db.Signals(r.Context(), v.current.CompanyID)
+func (s *eventPages) signals(r *http.Request, v site.Request) (view signalsView, err error) {
+	got, err := s.db.Signals(r.Context(), v.Current.CompanyID)
 	if err != nil {
 		return view, err
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	if got.Event != "" {
-		view.Event = v.lang.T("install.event_came", got.Event, v.lang.Instant(got.EventAt.In(zone)))
+		view.Event = v.Lang.T("install.event_came", got.Event, v.Lang.Instant(got.EventAt.In(zone)))
 	}
 	if got.OrderID != "" {
-		view.Order = v.lang.T("install.order_came", got.OrderID, v.lang.Instant(got.OrderAt.In(zone)))
+		view.Order = v.Lang.T("install.order_came", got.OrderID, v.Lang.Instant(got.OrderAt.In(zone)))
 	}
 	return view, nil
 }
 
 // installSignals is what the page's script asks for every few seconds.
-func (s *eventPages) installSignals(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) installSignals(w http.ResponseWriter, r *http.Request, v site.Request) {
 	view, err := s.signals(r, v)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	body, err := json.Marshal(view)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -125,19 +126,19 @@ var integrationTokens = []struct {
 }{{"orders", account.WriteOrders}, {"products", account.WriteProducts}}
 
 // makeTokens makes the two integration tokens and shows them, once.
-func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page := installPage{Form: originForm(v, nil)}
 	for _, token := range integrationTokens {
-		name := v.lang.T("install.token_" + token.name)
-		_, text, err := s.db.CreateAPIKey(r.Context(), account.NewAPIKey{CompanyID: v.current.CompanyID, Name: name,
-			Type: account.Integration, Scopes: []account.Scope{token.scope}, Actor: v.actor(), Random: s.Random})
+		name := v.Lang.T("install.token_" + token.name)
+		_, text, err := s.db.CreateAPIKey(r.Context(), account.NewAPIKey{CompanyID: v.Current.CompanyID, Name: name,
+			Type: account.Integration, Scopes: []account.Scope{token.scope}, Actor: v.Actor(), Random: s.Random})
 		if errors.Is(err, account.ErrTooManyKeys) { // those made before are shown, once
-			page.Form.fail("", v.lang.T("keys.too_many", account.MaxAPIKeys))
+			page.Form.Fail("", v.Lang.T("keys.too_many", account.MaxAPIKeys))
 			s.showInstall(w, r, v, http.StatusConflict, page)
 			return
 		}
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
 		page.Tokens = append(page.Tokens, installToken{name, text})
@@ -146,11 +147,11 @@ func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v pageRe
 }
 
 // addOrigin lets the pages of an address send events.
-func (s *eventPages) addOrigin(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *eventPages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := originForm(v, r.PostForm)
 	origin, host := shopOrigin(r.PostForm.Get("origin"))
 	_, _, err := s.db.ChangeSettings(r.Context(),
-		commerce.SettingsChange{CompanyID: v.current.CompanyID, Actor: v.actor(), Change: func(now *commerce.Settings) {
+		commerce.SettingsChange{CompanyID: v.Current.CompanyID, Actor: v.Actor(), Change: func(now *commerce.Settings) {
 			now.Origins = with(now.Origins, origin)
 			if host != "" {
 				now.Hosts = with(now.Hosts, host)
@@ -159,12 +160,12 @@ func (s *eventPages) addOrigin(w http.ResponseWriter, r *http.Request, v pageReq
 	var refused *commerce.SettingsError
 	switch {
 	case errors.As(err, &refused):
-		f.fail("origin", v.lang.T("install.bad_origin"))
+		f.Fail("origin", v.Lang.T("install.bad_origin"))
 		s.showInstall(w, r, v, http.StatusUnprocessableEntity, installPage{Form: f})
 	case err != nil:
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 	default:
-		done(w, r, storePath(installPath, v.current.CompanyID), "origin_added")
+		site.Done(w, r, site.StorePath(site.InstallPath, v.Current.CompanyID), "origin_added")
 	}
 }
 
@@ -175,7 +176,7 @@ func shopOrigin(text string) (origin, host string) {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
 	}
-	origin, err := originOf(text)
+	origin, err := site.OriginOf(text)
 	if err != nil || origin == "" {
 		return text, ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -25,12 +26,12 @@ var keyLives = []string{"0", "30", "90", "365"}
 
 // keysPage is what templates/keys.html shows.
 type keysPage struct {
-	head
-	Form   *form
+	site.Head
+	Form   *site.Form
 	List   []keyRow
 	Key    string // the text of a key that was made just now: it is shown once
 	KeyOf  string // its name
-	Graces []option
+	Graces []site.Option
 }
 
 type keyRow struct {
@@ -43,39 +44,39 @@ type keyRow struct {
 	Archived              bool // its company is: nothing of it is changed
 }
 
-func (s *rulePages) keyRoutes() []route {
-	return []route{
-		{pattern: "GET " + keysPath, owner: true, handle: s.keysPage},
-		{pattern: "POST " + keysPath, owner: true, handle: s.createKey},
-		{pattern: "POST " + keysPath + "/rotate", owner: true, handle: s.rotateKey},
-		{pattern: "POST " + keysPath + "/revoke", owner: true, handle: s.revokeKey},
+func (s *rulePages) keyRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.KeysPath, Owner: true, Handle: s.keysPage},
+		{Pattern: "POST " + site.KeysPath, Owner: true, Handle: s.createKey},
+		{Pattern: "POST " + site.KeysPath + "/rotate", Owner: true, Handle: s.rotateKey},
+		{Pattern: "POST " + site.KeysPath + "/revoke", Owner: true, Handle: s.revokeKey},
 	}
 }
 
-func (s *rulePages) keysPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil)})
 }
 
 // showKeys shows the page with the keys of both environments.
-func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page keysPage) {
-	v.here = storePath(keysPath, v.current.CompanyID)
-	page.head = v.head(v.lang.T("keys.title"), "keys")
-	page.File = storePath(keysPath+csvEnding, v.current.CompanyID)
+func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request, status int, page keysPage) {
+	v.Here = site.StorePath(site.KeysPath, v.Current.CompanyID)
+	page.Head = v.Head(v.Lang.T("keys.title"), "keys")
+	page.File = site.StorePath(site.KeysPath+site.CSVEnding, v.Current.CompanyID)
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
-		company := v.companyOf(environment)
+		company := v.CompanyOf(environment)
 		if company == "" {
 			continue
 		}
 		list, err := s.db.ListAPIKeys(r.Context(), company, mostKeys)
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
 		slices.Reverse(list) // the newest first
 		for _, k := range list {
 			row := s.viewKey(v, k)
-			if row.Archived = v.isArchived(company); row.Archived && row.Works {
-				row.State, row.StateText = "over", v.lang.T("keys.archived")
+			if row.Archived = v.IsArchived(company); row.Archived && row.Works {
+				row.State, row.StateText = "over", v.Lang.T("keys.archived")
 			}
 			page.List = append(page.List, row)
 		}
@@ -90,14 +91,14 @@ func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v pageReque
 		}
 		return 1
 	})
-	f := newForm(v.lang, "keys", nil)
-	page.Graces = f.options("grace", keyGraces...)
+	f := site.NewForm(v.Lang, "keys", nil)
+	page.Graces = f.Options("grace", keyGraces...)
 	page.Graces[2].Chosen = true
-	s.render(w, r, status, "keys.html", page)
+	s.Render(w, r, status, "keys.html", page)
 }
 
-func (s *rulePages) viewKey(v pageRequest, k account.APIKey) keyRow {
-	l, zone, now := v.lang, zoneOf(v.current.Timezone), s.Now()
+func (s *rulePages) viewKey(v site.Request, k account.APIKey) keyRow {
+	l, zone, now := v.Lang, site.ZoneOf(v.Current.Timezone), s.Now()
 	row := keyRow{
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
 		Used: l.T("keys.never"), State: "active", Environment: l.T("nav." + k.Environment), CompanyQ: k.CompanyID, Works: k.ActiveAt(now),
@@ -125,14 +126,15 @@ func (s *rulePages) viewKey(v pageRequest, k account.APIKey) keyRow {
 	return row
 }
 
-func keyForm(v pageRequest, values map[string][]string) *form {
-	f := newForm(v.lang, "keys", values)
-	f.add(field{Name: "name", Required: true, Max: account.MaxKeyName})
-	f.add(field{Name: "environment", Type: "select", Value: v.current.Environment, Options: f.options("environment", v.openEnvironments()...)})
-	f.add(field{Name: "type", Type: "select", Value: account.OwnPlatform, Options: f.options("type", account.KeyTypes...)})
-	f.add(field{Name: "scopes", Type: "checks", Values: scopeNames(account.AdminScopes),
-		Options: f.options("scope", scopeNames(account.Scopes)...)})
-	f.add(field{Name: "life", Type: "select", Value: "0", Options: f.options("life", keyLives...)})
+func keyForm(v site.Request, values map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "keys", values)
+	f.Add(site.Field{Name: "name", Required: true, Max: account.MaxKeyName})
+	f.Add(site.Field{Name: "environment", Type: "select", Value: v.Current.Environment,
+		Options: f.Options("environment", v.OpenEnvironments()...)})
+	f.Add(site.Field{Name: "type", Type: "select", Value: account.OwnPlatform, Options: f.Options("type", account.KeyTypes...)})
+	f.Add(site.Field{Name: "scopes", Type: "checks", Values: scopeNames(account.AdminScopes),
+		Options: f.Options("scope", scopeNames(account.Scopes)...)})
+	f.Add(site.Field{Name: "life", Type: "select", Value: "0", Options: f.Options("life", keyLives...)})
 	return f
 }
 
@@ -144,23 +146,23 @@ func scopeNames(scopes []account.Scope) []string {
 	return names
 }
 
-func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := keyForm(v, r.PostForm)
-	key := account.NewAPIKey{CompanyID: v.companyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
-		Type: r.PostForm.Get("type"), Actor: v.actor(), Random: s.Random}
+	key := account.NewAPIKey{CompanyID: v.CompanyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
+		Type: r.PostForm.Get("type"), Actor: v.Actor(), Random: s.Random}
 	for _, scope := range r.PostForm["scopes"] {
 		key.Scopes = append(key.Scopes, account.Scope(scope))
 	}
 	if key.CompanyID == "" {
-		f.fail("environment", v.lang.T("form.choose"))
+		f.Fail("environment", v.Lang.T("form.choose"))
 	}
 	if !slices.Contains(keyLives, r.PostForm.Get("life")) {
-		f.fail("life", v.lang.T("form.choose"))
+		f.Fail("life", v.Lang.T("form.choose"))
 	}
 	if !slices.Contains(account.KeyTypes, key.Type) {
-		f.fail("type", v.lang.T("form.choose"))
+		f.Fail("type", v.Lang.T("form.choose"))
 	}
-	f.refuse(key.Check(), nil)
+	f.Refuse(key.Check(), nil)
 	if f.Failed() {
 		s.showKeys(w, r, v, http.StatusUnprocessableEntity, keysPage{Form: f})
 		return
@@ -174,44 +176,44 @@ func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v pageRequ
 		return
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
 }
 
 // tooManyKeys shows the page with why no more keys are made.
-func (s *rulePages) tooManyKeys(w http.ResponseWriter, r *http.Request, v pageRequest, f *form) {
-	f.fail("", v.lang.T("keys.too_many", account.MaxAPIKeys))
+func (s *rulePages) tooManyKeys(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form) {
+	f.Fail("", v.Lang.T("keys.too_many", account.MaxAPIKeys))
 	s.showKeys(w, r, v, http.StatusConflict, keysPage{Form: f})
 }
 
-func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Request) {
 	grace := r.PostForm.Get("grace")
 	if !slices.Contains(keyGraces, grace) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	hours, _ := strconv.Atoi(grace)
-	key, text, err := s.db.RotateAPIKey(r.Context(), account.KeyRotation{CompanyID: v.current.CompanyID, KeyID: idOf(r, "key"), At: s.Now(),
-		Grace: time.Duration(hours) * time.Hour, Actor: v.actor(), Random: s.Random})
+	key, text, err := s.db.RotateAPIKey(r.Context(), account.KeyRotation{CompanyID: v.Current.CompanyID, KeyID: idOf(r, "key"), At: s.Now(),
+		Grace: time.Duration(hours) * time.Hour, Actor: v.Actor(), Random: s.Random})
 	if errors.Is(err, account.ErrTooManyKeys) {
 		s.tooManyKeys(w, r, v, keyForm(v, nil))
 		return
 	}
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_key")
+		s.NotFoundOr(w, r, err, "no_key")
 		return
 	}
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
 }
 
-func (s *rulePages) revokeKey(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	if _, err := s.db.RevokeAPIKey(r.Context(), v.current.CompanyID, idOf(r, "key"), s.Now(), v.actor()); err != nil {
-		s.notFoundOr(w, r, err, "no_key")
+func (s *rulePages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request) {
+	if _, err := s.db.RevokeAPIKey(r.Context(), v.Current.CompanyID, idOf(r, "key"), s.Now(), v.Actor()); err != nil {
+		s.NotFoundOr(w, r, err, "no_key")
 		return
 	}
-	done(w, r, storePath(keysPath, v.current.CompanyID), "key_revoked")
+	site.Done(w, r, site.StorePath(site.KeysPath, v.Current.CompanyID), "key_revoked")
 }
 
 // idOf returns a form's id; empty where it can be none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -29,23 +30,23 @@ type loginPage struct {
 }
 
 func (s *loginPages) loginForm(w http.ResponseWriter, r *http.Request) {
-	next := localPath(r.URL.Query().Get("next"))
+	next := site.LocalPath(r.URL.Query().Get("next"))
 	if a, err := s.authenticate(w, r); err == nil && s.alive(w, r, a) {
-		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath leads to our pages alone
+		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // site.LocalPath leads to our pages alone
 		return
 	}
-	s.render(w, r, http.StatusOK, "login.html", loginPage{Title: s.langOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
+	s.Render(w, r, http.StatusOK, "login.html", loginPage{Title: s.LangOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
 }
 
 func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.problem(w, r, http.StatusBadRequest, "bad_form")
+		s.Problem(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
-	l := s.langOf(r)
-	page := loginPage{Title: l.T("login.title"), Here: loginPath, Next: localPath(r.PostForm.Get("next")), Email: email}
+	l := s.LangOf(r)
+	page := loginPage{Title: l.T("login.title"), Here: site.LoginPath, Next: site.LocalPath(r.PostForm.Get("next")), Email: email}
 	if len(email) > account.MaxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
@@ -54,10 +55,10 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 		if got.First {
 			s.Log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
 		}
-		seconds := secondsOf(got.Wait)
+		seconds := site.Seconds(got.Wait)
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = l.T("login.too_many", waitText(l, seconds))
-		s.render(w, r, http.StatusTooManyRequests, "login.html", page)
+		s.Render(w, r, http.StatusTooManyRequests, "login.html", page)
 		return
 	}
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
@@ -65,7 +66,7 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 		s.noteFailure(r.Context(), email, network)
 		// The same text after the same work, for a wrong e-mail and a wrong password.
 		page.Message = l.T("login.wrong")
-		s.render(w, r, http.StatusUnauthorized, "login.html", page)
+		s.Render(w, r, http.StatusUnauthorized, "login.html", page)
 		return
 	}
 	var login account.LogIn
@@ -76,7 +77,7 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 		err = s.rememberDevice(w, r, email)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	s.attempts.succeeded(email, network, device)
@@ -131,16 +132,16 @@ func (s *loginPages) logout(w http.ResponseWriter, r *http.Request) {
 		err = s.db.EndSessionOf(r.Context(), hashToken(token))
 	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
 		if a, verifyErr := s.keys.verify(c.Value, s.Now()); verifyErr == nil {
-			err = s.db.EndSession(r.Context(), a.family)
+			err = s.db.EndSession(r.Context(), a.Family)
 		}
 	}
 	s.clearCookies(w, r)
 	s.config.Recheck()
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+	http.Redirect(w, r, site.LoginPath, http.StatusSeeOther)
 }
 
 func waitText(l *lang.Printer, seconds int) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -59,7 +60,7 @@ type LoginDatabase interface {
 
 // loginPages are the pages of logging in and of people. Safe for concurrent use.
 type loginPages struct {
-	*Site
+	*site.Site
 	config    LoginConfig
 	db        LoginDatabase
 	keys      signingKeys
@@ -73,7 +74,7 @@ type loginPages struct {
 const hashingAtOnce = 4
 
 // newLoginPages checks the secrets and makes the pages.
-func newLoginPages(site *Site, config LoginConfig, db LoginDatabase) (*loginPages, error) {
+func newLoginPages(shared *site.Site, config LoginConfig, db LoginDatabase) (*loginPages, error) {
 	if config.AccessFor == 0 {
 		config.AccessFor = 10 * time.Minute
 	}
@@ -83,7 +84,7 @@ func newLoginPages(site *Site, config LoginConfig, db LoginDatabase) (*loginPage
 	if config.ClientIP == nil {
 		config.ClientIP = throttle.RemoteIP
 	}
-	s := &loginPages{Site: site, config: config, db: db, attempts: newAttempts(), guesses: throttle.NewGuesses(),
+	s := &loginPages{Site: shared, config: config, db: db, attempts: newAttempts(), guesses: throttle.NewGuesses(),
 		hashing: make(chan struct{}, hashingAtOnce)}
 	var err error
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
@@ -97,16 +98,18 @@ func newLoginPages(site *Site, config LoginConfig, db LoginDatabase) (*loginPage
 }
 
 // loginRoutes are the pages and forms of those who are logged in.
-func (s *loginPages) loginRoutes() []route { return slices.Concat(s.peopleRoutes(), s.accountRoutes()) }
+func (s *loginPages) loginRoutes() []site.Route {
+	return slices.Concat(s.peopleRoutes(), s.accountRoutes())
+}
 
 // open are the pages and forms of those who are not.
-func (s *loginPages) open() []openRoute {
-	return []openRoute{
-		{"GET /dashboard/session", s.sessionAlive},
-		{"GET " + loginPath, s.loginForm},
-		{"POST " + loginPath, s.login},
-		{"POST /dashboard/logout", s.logout},
-		{"GET " + JoinPath, s.join},
-		{"POST " + JoinPath, s.useLink},
+func (s *loginPages) open() []site.OpenRoute {
+	return []site.OpenRoute{
+		{Pattern: "GET /dashboard/session", Handle: s.sessionAlive},
+		{Pattern: "GET " + site.LoginPath, Handle: s.loginForm},
+		{Pattern: "POST " + site.LoginPath, Handle: s.login},
+		{Pattern: "POST /dashboard/logout", Handle: s.logout},
+		{Pattern: "GET " + JoinPath, Handle: s.join},
+		{Pattern: "POST " + JoinPath, Handle: s.useLink},
 	}
 }

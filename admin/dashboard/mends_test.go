@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -13,7 +13,7 @@ import (
 // events are given up what it means, and what is to be copied is right.
 func TestEveryRejectionIsMended(t *testing.T) {
 	t.Parallel()
-	languages, err := lang.Load(textFiles)
+	languages, err := site.LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -24,7 +25,7 @@ type Previews interface {
 }
 
 const (
-	// previewTime bounds a preview: what is left of pageTimeout is for saving.
+	// previewTime bounds a preview: what is left of site.Timeout is for saving.
 	previewTime = 7 * time.Second
 	// mostMoves and mostSums bound what the page lists.
 	mostMoves = 100
@@ -39,14 +40,14 @@ const (
 
 // movesPage is what templates/moves.html shows: what a form would move if it were saved.
 type movesPage struct {
-	head
+	site.Head
 	Action string      // where the form goes
 	Typed  []typed     // what was typed
 	Edits  bool        // there is a form to go back to
 	Back   string      // path of the page to which a person goes who does not save
 	Known  bool        // what would move was computed
 	Cut    string      // why not all of it was computed; may be empty
-	Tiles  []tile      // of the orders
+	Tiles  []site.Tile // of the orders
 	Sums   []moveSum   // by influencer, state and currency
 	Moves  []moveLine  // by order
 	Hidden string      // how many orders are not listed
@@ -82,24 +83,24 @@ type moveCredit struct {
 // first shows which, and the person saves from there. It reports whether the request is
 // answered; if not, the change is made, or err says why not. f may be nil; back is where
 // a person goes who does not save.
-func (s *rulePages) save(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, back string,
+func (s *rulePages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
 	change preview.Change) (answered bool, err error) {
 	switch r.PostForm.Get("step") {
 	case stepSave:
 		return false, change(r.Context())
 	case stepEdit:
 		if f != nil {
-			f.Alert = v.lang.T("moves.not_saved")
+			f.Alert = v.Lang.T("moves.not_saved")
 			return false, nil
 		}
 	}
 	if s.previews == nil {
 		return false, change(r.Context())
 	}
-	answer, err := s.preview(r.Context(), v.current.CompanyID, change)
+	answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
 	switch {
 	case errors.Is(err, errNoPreview):
-		s.Log.Warn("dashboard: a change could not be previewed", "company", v.current.CompanyID, "error", err)
+		s.Log.Warn("dashboard: a change could not be previewed", "company", v.Current.CompanyID, "error", err)
 	case err != nil:
 		return false, err
 	case answer.Orders.Moved == 0 && answer.Orders.Credited == 0 && answer.Cut == "":
@@ -132,9 +133,9 @@ func (s *rulePages) preview(ctx context.Context, companyID string, change previe
 }
 
 // showMoves shows what a change would move; a is nil where that is not known.
-func (s *rulePages) showMoves(w http.ResponseWriter, r *http.Request, v pageRequest, edits bool, back string, a *preview.Answer) {
-	v.here = back
-	page := movesPage{head: v.head(v.lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
+func (s *rulePages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, edits bool, back string, a *preview.Answer) {
+	v.Here = back
+	page := movesPage{Head: v.Head(v.Lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		if name == "step" {
 			continue
@@ -146,11 +147,11 @@ func (s *rulePages) showMoves(w http.ResponseWriter, r *http.Request, v pageRequ
 	if a != nil {
 		page.fill(v, a)
 	}
-	s.render(w, r, http.StatusOK, "moves.html", page)
+	s.Render(w, r, http.StatusOK, "moves.html", page)
 }
 
-func (p *movesPage) fill(v pageRequest, a *preview.Answer) {
-	l := v.lang
+func (p *movesPage) fill(v site.Request, a *preview.Answer) {
+	l := v.Lang
 	if a.Cut != "" {
 		p.Cut = l.T("moves.cut_"+a.Cut, l.Count(int64(a.Orders.Computed)), l.Count(int64(a.Orders.Concerned)), l.Count(int64(a.Orders.LeftOut)))
 		if a.Orders.More {
@@ -161,20 +162,20 @@ func (p *movesPage) fill(v pageRequest, a *preview.Answer) {
 		id string
 		n  int
 	}{{"computed", a.Orders.Computed}, {"moved", a.Orders.Moved}, {"credited", a.Orders.Credited}} {
-		p.Tiles = append(p.Tiles, tile{ID: "moves-" + t.id, Label: l.T("moves." + t.id), Lines: []string{l.Count(int64(t.n))}})
+		p.Tiles = append(p.Tiles, site.Tile{ID: "moves-" + t.id, Label: l.T("moves." + t.id), Lines: []string{l.Count(int64(t.n))}})
 	}
 	names := map[string]string{}
 	for _, t := range a.Totals {
 		names[t.InfluencerID] = t.Influencer
-		state, class := stateWords(l, t.State, true)
+		state, class := site.StateWords(l, t.State, true)
 		if len(p.Sums) < mostSums {
 			p.Sums = append(p.Sums, moveSum{Influencer: t.Influencer, State: state, StateIs: class, Before: l.Sum(t.Before.Minor, t.Currency),
 				After: l.Sum(t.After.Minor, t.Currency), Difference: signed(l, t.Amount), Less: t.Amount.Minor.IsNegative()})
 		}
 	}
 	for _, m := range a.Moves[:min(len(a.Moves), mostMoves)] {
-		line := moveLine{Name: m.OrderID, Href: orderPath(v.current.CompanyID, m.OrderID),
-			When:       l.Date(m.CreatedAt.In(zoneOf(v.current.Timezone))),
+		line := moveLine{Name: m.OrderID, Href: site.OrderPath(v.Current.CompanyID, m.OrderID),
+			When:       l.Date(m.CreatedAt.In(site.ZoneOf(v.Current.Timezone))),
 			Difference: signed(l, m.Amount), Less: m.Amount.Minor.IsNegative()}
 		line.From, line.FromIs = shareWords(l, m.From)
 		line.To, line.ToIs = shareWords(l, m.To)
@@ -199,7 +200,7 @@ func (p *movesPage) credit(l *lang.Printer, list []preview.Moved, names map[stri
 		if n := len(p.Credit); n == 0 || p.Credit[n-1].Name != name {
 			p.Credit = append(p.Credit, moveModel{Name: name})
 		}
-		who := channelWords(l, c.Channel)
+		who := site.ChannelWords(l, c.Channel)
 		if names[c.InfluencerID] != "" {
 			who = names[c.InfluencerID]
 		}
@@ -215,7 +216,7 @@ func shareWords(l *lang.Printer, s *preview.Share) (who, about string) {
 		return l.T("sales.nobody"), ""
 	}
 	who = s.Influencer + ": " + l.Sum(s.Amount.Minor, s.Amount.Currency)
-	about, _ = stateWords(l, s.State, false)
+	about, _ = site.StateWords(l, s.State, false)
 	if s.Reason.Words() != "" {
 		about = l.T("reason." + string(s.Reason))
 	}

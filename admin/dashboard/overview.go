@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -20,10 +21,10 @@ const (
 
 // overviewPage is what templates/overview.html shows.
 type overviewPage struct {
-	head
+	site.Head
 	Span     spanForm
-	Tiles    []tile
-	Chart    *chart
+	Tiles    []site.Tile
+	Chart    *site.Chart
 	Model    string // as words
 	About    string // what the model does
 	Nulls    string // of markov: how many visitors did not buy
@@ -51,43 +52,43 @@ var overviewTiles = []string{"sales", "orders", "attributed_share", "commission"
 // overviewColumns are those of the table behind the chart, beside the sales.
 var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
 
-func (s *reportPages) overviewRoutes() []route {
-	return []route{
-		{pattern: "GET " + overviewPath, handle: s.overview},
-		{pattern: "GET " + reportPath, handle: s.reportCSV},
+func (s *reportPages) overviewRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.OverviewPath, Handle: s.overview},
+		{Pattern: "GET " + reportPath, Handle: s.reportCSV},
 	}
 }
 
-func (s *reportPages) overview(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) overview(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, models.All)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	page := overviewPage{head: v.head(v.lang.T("overview.title"), "overview"), Span: a.formOf(v, overviewPath, true, true, models.All)}
+	page := overviewPage{Head: v.Head(v.Lang.T("overview.title"), "overview"), Span: a.formOf(v, site.OverviewPath, true, true, models.All)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
-	page.Span.CSVIs = v.lang.T("overview.csv")
+	page.Span.CSVIs = v.Lang.T("overview.csv")
 	page.CSV = a.address(reportPath, "report", string(reports.Channels))
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	page.Span.currencies(a, sales)
-	page.Tiles, page.Chart = tilesOf(v.lang, sales, overviewTiles), salesChart(v.lang, sales)
+	page.Tiles, page.Chart = tilesOf(v.Lang, sales, overviewTiles), salesChart(v.Lang, sales)
 	if page.Empty = isEmpty(sales); page.Empty {
-		has, err := s.db.HasOrders(r.Context(), v.current.CompanyID)
+		has, err := s.db.HasOrders(r.Context(), v.Current.CompanyID)
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
-		page.Begins, page.Install = !has, storePath(installPath, v.current.CompanyID)
+		page.Begins, page.Install = !has, site.StorePath(site.InstallPath, v.Current.CompanyID)
 	}
 	if err := s.overviewChannels(r, v, a, &page); err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	s.render(w, r, http.StatusOK, "overview.html", page)
+	s.Render(w, r, http.StatusOK, "overview.html", page)
 }
 
 // report reads one report of what a page asks for. A report that depends on no model is
@@ -116,27 +117,27 @@ func isEmpty(r *reports.Report) bool {
 }
 
 // tilesOf are totals of a report, with how they differ from those before.
-func tilesOf(l *lang.Printer, r *reports.Report, names []string) (list []tile) {
+func tilesOf(l *lang.Printer, r *reports.Report, names []string) (list []site.Tile) {
 	for _, name := range names {
 		line := figureOf(l, r, r.Totals, name)
-		size := sizeOf(line)
-		list = append(list, tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{breakable(line, size)},
+		size := site.SizeOf(line)
+		list = append(list, site.Tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{site.Breakable(line, size)},
 			Note: changeOf(l, r, name), Size: size})
 	}
 	return list
 }
 
-func salesChart(l *lang.Printer, r *reports.Report) *chart {
-	column, bars := r.Spec.Column("sales"), []bar{}
+func salesChart(l *lang.Printer, r *reports.Report) *site.Chart {
+	column, bars := r.Spec.Column("sales"), []site.Bar{}
 	for _, row := range r.Rows {
 		value, _ := r.Value(row, column)
-		b := bar{Label: l.Day(row.Period), Value: value, Text: figureOf(l, r, row, "sales")}
+		b := site.Bar{Label: l.Day(row.Period), Value: value, Text: figureOf(l, r, row, "sales")}
 		for _, name := range overviewColumns {
 			b.More = append(b.More, figureOf(l, r, row, name))
 		}
 		bars = append(bars, b)
 	}
-	c := newChart(l.T("overview.by_period"), l.T("overview.period"), l.T("overview.sales"), bars)
+	c := site.NewChart(l.T("overview.by_period"), l.T("overview.period"), l.T("overview.sales"), bars)
 	for _, name := range overviewColumns {
 		c.More = append(c.More, l.T("overview."+name))
 	}
@@ -145,7 +146,7 @@ func salesChart(l *lang.Printer, r *reports.Report) *chart {
 
 // overviewChannels fills the table of channels: what the model gives to each, beside what
 // is paid by contract, whatever the model says.
-func (s *reportPages) overviewChannels(r *http.Request, v pageRequest, a asked, page *overviewPage) error {
+func (s *reportPages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
 	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
 	if err != nil {
 		return err
@@ -155,17 +156,17 @@ func (s *reportPages) overviewChannels(r *http.Request, v pageRequest, a asked, 
 		return err
 	}
 	model := channels.Query.Model
-	page.Model, page.About = v.lang.T("model."+model), v.lang.T("model.about."+model)
+	page.Model, page.About = v.Lang.T("model."+model), v.Lang.T("model.about."+model)
 	if model == models.Markov {
-		page.Nulls = nullsText(v.lang, channels.Nulls)
+		page.Nulls = nullsText(v.Lang, channels.Nulls)
 	}
-	rows := mergeChannels(v.lang, channels, partners)
+	rows := mergeChannels(v.Lang, channels, partners)
 	if extra := len(rows) - mostChannels; extra > 0 {
-		page.Hidden, rows = v.lang.N("report.hidden", int64(extra)), rows[:mostChannels]
+		page.Hidden, rows = v.Lang.N("report.hidden", int64(extra)), rows[:mostChannels]
 	}
 	for i := range rows {
 		if rows[i].Href != "" {
-			rows[i].Href = storePath(influencerPath, v.current.CompanyID, "id", rows[i].Href)
+			rows[i].Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", rows[i].Href)
 		}
 	}
 	page.Channels = rows
@@ -202,7 +203,7 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"),
 			Percent: part(credited, all), credited: credited}
 		if row.Href == "" {
-			row.Name = channelWords(l, row.Name)
+			row.Name = site.ChannelWords(l, row.Name)
 		} else if c := contracts[row.Href]; c != nil {
 			pay(&row, c)
 			delete(contracts, row.Href)
@@ -225,22 +226,22 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 }
 
 // reportCSV is a report of a page's days as a file.
-func (s *reportPages) reportCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
 	name := reports.Name(r.URL.Query().Get("report"))
 	if name == "" {
 		name = reports.Sales
 	}
 	spec := reports.SpecOf(name)
 	if len(spec.Metrics) == 0 {
-		s.refuse(w, r, errBadAddress)
+		s.Refuse(w, r, site.ErrBadAddress)
 		return
 	}
 	a, err := s.askedOf(r, v, spec.Models)
 	if err == nil && a.Alert != "" {
-		err = errBadAddress // a file has no place to tell it
+		err = site.ErrBadAddress // a file has no place to tell it
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	by := a.By
@@ -249,12 +250,12 @@ func (s *reportPages) reportCSV(w http.ResponseWriter, r *http.Request, v pageRe
 	}
 	report, err := s.report(r, a, name, by)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	sendCSV(w, string(name), a, report.CSV())
 }
 
 func sendCSV(w http.ResponseWriter, name string, a asked, file []byte) {
-	sendFile(w, name+"-"+a.Start+"-"+a.End, file)
+	site.SendFile(w, name+"-"+a.Start+"-"+a.End, file)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -18,7 +19,7 @@ const (
 
 // pathsPage is what templates/paths.html shows.
 type pathsPage struct {
-	head
+	site.Head
 	Span spanForm
 	Flow []*sankey // the journeys drawn, for each width of screen
 	List []journeyRow
@@ -35,37 +36,38 @@ type journeyRow struct {
 	Percent             int
 }
 
-func (s *reportPages) pathRoutes() []route {
-	return []route{{pattern: "GET " + pathsPath, handle: s.paths}}
+func (s *reportPages) pathRoutes() []site.Route {
+	return []site.Route{{Pattern: "GET " + site.PathsPath, Handle: s.paths}}
 }
 
-func (s *reportPages) paths(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {
 		found, err = s.report(r, a, reports.Paths, reports.ByTotal)
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	page := pathsPage{head: v.head(v.lang.T("paths.title"), "paths"), Span: a.formOf(v, pathsPath, false, false, nil), Half: mostSteps / 2}
+	page := pathsPage{Head: v.Head(v.Lang.T("paths.title"), "paths"), Span: a.formOf(v, site.PathsPath, false, false, nil),
+		Half: mostSteps / 2}
 	page.Span.currencies(a, found)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Paths))
-	page.Nulls = nullsText(v.lang, found.Nulls)
+	page.Nulls = nullsText(v.Lang, found.Nulls)
 	orders := found.Spec.Column("orders")
 	var others []journeyRow
 	var drawn []journey
 	for _, row := range found.Rows {
-		j := journeyRow{Orders: figureOf(v.lang, found, row, "orders"), Sales: figureOf(v.lang, found, row, "sales"),
-			Part:    figureOf(v.lang, found, row, "share"),
+		j := journeyRow{Orders: figureOf(v.Lang, found, row, "orders"), Sales: figureOf(v.Lang, found, row, "sales"),
+			Part:    figureOf(v.Lang, found, row, "share"),
 			Percent: part(row.Sums[orders], found.Totals.Sums[orders])}
 		if row.Texts[0] == "" {
 			others, drawn = append(others, j), append(drawn, journey{Orders: row.Sums[orders].IntPart()})
 			continue
 		}
 		for _, step := range strings.Split(row.Texts[0], betweenSteps) {
-			j.Steps = append(j.Steps, channelWords(v.lang, step))
+			j.Steps = append(j.Steps, site.ChannelWords(v.Lang, step))
 		}
 		drawn = append(drawn, journey{j.Steps, row.Sums[orders].IntPart()})
 		if extra := len(j.Steps) - mostSteps; extra > 0 {
@@ -74,8 +76,8 @@ func (s *reportPages) paths(w http.ResponseWriter, r *http.Request, v pageReques
 		}
 		page.List = append(page.List, j)
 	}
-	page.List, page.Flow = append(page.List, others...), newSankeys(v.lang, drawn)
-	s.render(w, r, http.StatusOK, "paths.html", page)
+	page.List, page.Flow = append(page.List, others...), newSankeys(v.Lang, drawn)
+	s.Render(w, r, http.StatusOK, "paths.html", page)
 }
 
 // nullsText says how many visitors came and did not buy, and up to which day that is known.

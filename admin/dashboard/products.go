@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -21,7 +22,7 @@ const (
 
 // productsPage is what templates/products.html shows.
 type productsPage struct {
-	head
+	site.Head
 	Span       spanForm
 	Steps      []stepRow
 	List       []productRow
@@ -52,15 +53,15 @@ type productRow struct {
 // funnelSteps are the columns of the report funnel, in the order of the way to a sale.
 var funnelSteps = []string{"viewed", "added_to_cart", "began_checkout", "bought"}
 
-func (s *reportPages) productRoutes() []route {
-	return []route{{pattern: "GET " + productsPath, handle: s.products}}
+func (s *reportPages) productRoutes() []site.Route {
+	return []site.Route{{Pattern: "GET " + site.ProductsPath, Handle: s.products}}
 }
 
-func (s *reportPages) products(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) products(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	show := r.URL.Query().Get("show")
 	if err == nil && show != "" && show != showUnresolved {
-		err = errBadAddress
+		err = site.ErrBadAddress
 	}
 	var funnel, sold *reports.Report
 	if err == nil {
@@ -70,31 +71,31 @@ func (s *reportPages) products(w http.ResponseWriter, r *http.Request, v pageReq
 		sold, err = s.report(r, a, reports.Products, reports.ByTotal)
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	page := productsPage{head: v.head(v.lang.T("products.title"), "products"), Span: a.formOf(v, productsPath, false, false, nil),
+	page := productsPage{Head: v.Head(v.Lang.T("products.title"), "products"), Span: a.formOf(v, site.ProductsPath, false, false, nil),
 		Only: show == showUnresolved}
 	page.Span.Show = show
 	page.Span.currencies(a, sold)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Funnel))
-	page.Span.CSVIs = v.lang.T("products.funnel_csv")
+	page.Span.CSVIs = v.Lang.T("products.funnel_csv")
 	page.SalesCSV = a.address(reportPath, "report", string(reports.Products))
-	page.Steps = stepsOf(v.lang, funnel)
-	rows := mergeProducts(v.lang, funnel, sold)
+	page.Steps = stepsOf(v.Lang, funnel)
+	rows := mergeProducts(v.Lang, funnel, sold)
 	resolved := func(p productRow) bool { return !p.Unresolved }
 	if n := len(rows) - len(slices.DeleteFunc(slices.Clone(rows), func(p productRow) bool { return p.Unresolved })); n > 0 {
-		page.Unresolved = v.lang.N("products.unresolved", int64(n))
+		page.Unresolved = v.Lang.N("products.unresolved", int64(n))
 	}
-	page.Toggle = a.address(productsPath, "show", showUnresolved)
+	page.Toggle = a.address(site.ProductsPath, "show", showUnresolved)
 	if page.Only {
-		page.Toggle, rows = a.address(productsPath), slices.DeleteFunc(rows, resolved)
+		page.Toggle, rows = a.address(site.ProductsPath), slices.DeleteFunc(rows, resolved)
 	}
 	if extra := len(rows) - mostProducts; extra > 0 {
-		page.Hidden, rows = v.lang.N("report.hidden", int64(extra)), rows[:mostProducts]
+		page.Hidden, rows = v.Lang.N("report.hidden", int64(extra)), rows[:mostProducts]
 	}
 	page.List = rows
-	s.render(w, r, http.StatusOK, "products.html", page)
+	s.Render(w, r, http.StatusOK, "products.html", page)
 }
 
 // stepsOf is the way to a sale, of all products together; empty where nobody went it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -26,18 +27,18 @@ type ReportDatabase interface {
 
 // reportPages are the pages of reports. Safe for concurrent use.
 type reportPages struct {
-	*Site
+	*site.Site
 	db        ReportDatabase
 	signsWait time.Duration
 }
 
 // newReportPages makes the pages. signsWait is how long a page waits for a report of signs
 // that is not kept; default 2 s.
-func newReportPages(site *Site, signsWait time.Duration, db ReportDatabase) *reportPages {
-	return &reportPages{Site: site, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
+func newReportPages(shared *site.Site, signsWait time.Duration, db ReportDatabase) *reportPages {
+	return &reportPages{Site: shared, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
 }
 
 // reportRoutes are the pages and files.
-func (s *reportPages) reportRoutes() []route {
+func (s *reportPages) reportRoutes() []site.Route {
 	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(), s.auditRoutes())
 }

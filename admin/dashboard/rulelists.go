@@ -8,59 +8,60 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-func (s *rulePages) listRoutes() []route {
-	return []route{
-		{pattern: "GET " + influencersPath + csvEnding,
-			handle: s.file("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
+func (s *rulePages) listRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.InfluencersPath + site.CSVEnding,
+			Handle: s.File("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
 				"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
-		{pattern: "GET " + influencerPath + csvEnding,
-			handle: s.file("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
-		{pattern: "GET " + costsPath + csvEnding,
-			handle: s.file("costs",
+		{Pattern: "GET " + site.InfluencerPath + site.CSVEnding,
+			Handle: s.File("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
+		{Pattern: "GET " + site.CostsPath + site.CSVEnding,
+			Handle: s.File("costs",
 				[]string{"additional_cost_id", "name", "category", "value_brl", "frequency", "start_date", "end_date"}, s.costsFile)},
-		{pattern: "GET " + keysPath + csvEnding, owner: true,
-			handle: s.file("keys",
+		{Pattern: "GET " + site.KeysPath + site.CSVEnding, Owner: true,
+			Handle: s.File("keys",
 				[]string{"key_id", "name", "environment", "type", "scopes", "ends_with", "created_at", "last_used_at", "expires_at", "revoked_at"},
 				s.keysFile)},
 	}
 }
 
-func (s *rulePages) influencersFile(ctx context.Context, r *http.Request, v pageRequest, f *listFile) error {
+func (s *rulePages) influencersFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	query := r.URL.Query()
 	search, err := s.influencerSearch(v, strings.TrimSpace(query.Get("q")), query.Get("sort"))
 	if err != nil {
 		return err
 	}
-	search.Limit = rowsPerRead
+	search.Limit = site.RowsPerRead
 	for {
-		list, err := s.db.FindInfluencers(ctx, v.current.CompanyID, search)
+		list, err := s.db.FindInfluencers(ctx, v.Current.CompanyID, search)
 		if err != nil {
 			return err
 		}
 		for _, i := range list {
-			if err := f.add(i.InfluencerID, i.Name, i.Category, strconv.FormatInt(i.Links, 10), strconv.FormatInt(i.Coupons, 10),
+			if err := f.Add(i.InfluencerID, i.Name, i.Category, strconv.FormatInt(i.Links, 10), strconv.FormatInt(i.Coupons, 10),
 				strconv.FormatInt(i.Costs, 10), strconv.FormatInt(i.Orders, 10),
-				minorText(i.TotalMinor, search.Currency), minorText(i.CommissionMinor, search.Currency), search.Currency); err != nil {
+				site.MinorText(i.TotalMinor, search.Currency), site.MinorText(i.CommissionMinor, search.Currency), search.Currency); err != nil {
 				return err
 			}
 		}
-		if len(list) < rowsPerRead {
+		if len(list) < site.RowsPerRead {
 			return nil
 		}
 		search.Offset += len(list)
 	}
 }
 
-func (s *rulePages) costsFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
-	list, err := s.db.AdditionalCosts(ctx, v.current.CompanyID, commerce.CostFilter{}, mostCosts)
+func (s *rulePages) costsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+	list, err := s.db.AdditionalCosts(ctx, v.Current.CompanyID, commerce.CostFilter{}, mostCosts)
 	if err != nil {
 		return err
 	}
 	for _, c := range list {
-		if err := f.add(c.ID, c.Name, c.Category, minorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate,
+		if err := f.Add(c.ID, c.Name, c.Category, site.MinorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate,
 			c.EndDate); err != nil {
 			return err
 		}
@@ -70,9 +71,9 @@ func (s *rulePages) costsFile(ctx context.Context, _ *http.Request, v pageReques
 
 // keysFile lists the keys of both environments. What a key ends with is all that is known
 // of its text.
-func (s *rulePages) keysFile(ctx context.Context, _ *http.Request, v pageRequest, f *listFile) error {
+func (s *rulePages) keysFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
-		company := v.companyOf(environment)
+		company := v.CompanyOf(environment)
 		if company == "" {
 			continue
 		}
@@ -81,9 +82,9 @@ func (s *rulePages) keysFile(ctx context.Context, _ *http.Request, v pageRequest
 			return err
 		}
 		for _, k := range list {
-			if err := f.add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, momentText(k.CreatedAt),
-				momentText(k.LastUsedAt),
-				momentText(k.ExpiresAt), momentText(k.RevokedAt)); err != nil {
+			if err := f.Add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, site.MomentText(k.CreatedAt),
+				site.MomentText(k.LastUsedAt),
+				site.MomentText(k.ExpiresAt), site.MomentText(k.RevokedAt)); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -65,7 +66,7 @@ type RuleDatabase interface {
 
 // rulePages are the pages of what a merchant sets up. Safe for concurrent use.
 type rulePages struct {
-	*Site
+	*site.Site
 	db         RuleDatabase
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
@@ -73,8 +74,8 @@ type rulePages struct {
 }
 
 // newRulePages makes the pages.
-func newRulePages(site *Site, config RuleConfig, db RuleDatabase) *rulePages {
-	s := &rulePages{Site: site, db: db, checkLinks: config.CheckLinks, previews: config.Previews, shortBase: config.ShortBase}
+func newRulePages(shared *site.Site, config RuleConfig, db RuleDatabase) *rulePages {
+	s := &rulePages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
@@ -90,6 +91,6 @@ func refuseAll(_ context.Context, urls []string) []error {
 }
 
 // ruleRoutes are the pages and forms.
-func (s *rulePages) ruleRoutes() []route {
+func (s *rulePages) ruleRoutes() []site.Route {
 	return slices.Concat(s.influencerRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
 )
@@ -65,10 +67,10 @@ type Deps struct {
 // Server serves the pages and their websocket: an http.Handler for /dashboard/
 // and /. Run sends updates to open pages. Safe for concurrent use.
 type Server struct {
-	site    *Site
+	site    *site.Site
 	login   *loginPages
 	rules   *rulePages
-	money   *moneyPages
+	money   *money.Pages
 	report  *reportPages
 	events  *eventPages
 	live    *live.Hub
@@ -80,33 +82,35 @@ func New(config Config, deps Deps) (*Server, error) {
 	if deps.Database == nil || deps.Hints == nil {
 		return nil, errors.New("dashboard: Database and Hints are needed")
 	}
-	site, err := NewSite(SiteConfig{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random})
+	shared, err := site.New(site.Config{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{site: site}
-	if s.login, err = newLoginPages(site, LoginConfig{
+	s := &Server{site: shared}
+	if s.login, err = newLoginPages(shared, LoginConfig{
 		TokenSecret: config.TokenSecret, PreviousTokenSecret: config.PreviousTokenSecret, AccessFor: config.AccessFor,
 		RefreshFor: config.RefreshFor, ClientIP: config.ClientIP, Recheck: func() { s.live.Recheck() },
 	}, deps.Database); err != nil {
 		return nil, err
 	}
-	s.rules = newRulePages(site, RuleConfig{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews}, deps.Database)
+	s.rules = newRulePages(shared, RuleConfig{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews},
+		deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
 	if err != nil {
 		return nil, err
 	}
-	s.money = newMoneyPages(site, MoneyConfig{Links: links, Hasher: deps.Hasher}, deps.Database)
-	s.report = newReportPages(site, config.SignsWait, deps.Database)
-	if s.events, err = newEventPages(site, EventConfig{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database); err != nil {
+	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
+	s.report = newReportPages(shared, config.SignsWait, deps.Database)
+	s.events, err = newEventPages(shared, EventConfig{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
+	if err != nil {
 		return nil, err
 	}
 	sockets := config.Live
-	if site.PublicOrigin != "" {
-		sockets.Origins = append(slices.Clip(sockets.Origins), site.PublicOrigin)
+	if shared.PublicOrigin != "" {
+		sockets.Origins = append(slices.Clip(sockets.Origins), shared.PublicOrigin)
 	}
 	s.live = live.New(sockets, live.Deps{Feed: s.money, Viewer: s.login.Viewer, Still: deps.Database.StillWatching, Hints: deps.Hints,
-		Log: site.Log})
+		Log: shared.Log})
 	s.handler = s.routes()
 	return s, nil
 }
@@ -125,16 +129,16 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
 	for _, page := range s.memberRoutes() {
-		mux.HandleFunc(page.pattern, s.login.loggedIn(page))
+		mux.HandleFunc(page.Pattern, s.login.loggedIn(page))
 	}
-	for _, page := range slices.Concat(s.login.open(), s.money.open()) {
-		mux.HandleFunc(page.pattern, page.handle)
+	for _, page := range slices.Concat(s.login.open(), s.money.Open()) {
+		mux.HandleFunc(page.Pattern, page.Handle)
 	}
-	mux.HandleFunc("POST "+languagePath, s.site.chooseLanguage)
-	mux.HandleFunc("GET /dashboard/assets/{name}", s.site.serveAsset)
+	mux.HandleFunc("POST "+site.LanguagePath, s.site.ChooseLanguage)
+	mux.HandleFunc("GET /dashboard/assets/{name}", s.site.ServeAsset)
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.site.problem(w, r, http.StatusNotFound, "no_page")
+		s.site.Problem(w, r, http.StatusNotFound, "no_page")
 	})
 	var forms http.CrossOriginProtection
 	if s.site.PublicOrigin != "" {
@@ -142,13 +146,13 @@ func (s *Server) routes() http.Handler {
 		_ = forms.AddTrustedOrigin(s.site.PublicOrigin)
 	}
 	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.site.problem(w, r, http.StatusForbidden, "other_site")
+		s.site.Problem(w, r, http.StatusForbidden, "other_site")
 	}))
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
 		if r.URL.Path != livePath { // a socket lives longer; Viewer and the hub bound what it reads
-			ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+			ctx, cancel := context.WithTimeout(r.Context(), site.Timeout)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
@@ -173,8 +177,9 @@ func setSecurityHeaders(h http.Header) {
 }
 
 // memberRoutes is every page and form of those who are logged in.
-func (s *Server) memberRoutes() []route {
-	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.moneyRoutes(), s.report.reportRoutes(), s.events.allEventRoutes())
+func (s *Server) memberRoutes() []site.Route {
+	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.Routes(), s.report.reportRoutes(),
+		s.events.allEventRoutes())
 }
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as

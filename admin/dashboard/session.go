@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -30,7 +31,7 @@ var errNotLoggedIn = errors.New("dashboard: not logged in")
 
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
-func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
+func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (site.Access, error) {
 	now := s.Now()
 	if c, err := r.Cookie(accessCookie); err == nil {
 		if a, err := s.keys.verify(c.Value, now); err == nil {
@@ -39,11 +40,11 @@ func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (acces
 	}
 	token, ok := readRefresh(r)
 	if !ok {
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	}
 	network := throttle.Network(s.config.ClientIP(r))
 	if !s.guesses.Begin(network, now).OK {
-		return access{}, errTooManyGuesses
+		return site.Access{}, site.ErrTooManyGuesses
 	}
 	next := s.keys.successor(token)
 	session, err := s.db.RotateSession(r.Context(), account.SessionRotation{
@@ -57,12 +58,12 @@ func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (acces
 	case errors.Is(err, commerce.ErrConflict):
 		s.Log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
 		s.clearCookies(w, r)
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
 		s.clearCookies(w, r)
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	case err != nil:
-		return access{}, err
+		return site.Access{}, err
 	}
 	return s.grant(w, r, session, next)
 }
@@ -83,21 +84,21 @@ func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, person
 }
 
 // grant sets both cookies.
-func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (access, error) {
+func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (site.Access, error) {
 	now := s.Now()
-	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
+	a := site.Access{PersonID: session.PersonID, Family: session.Family, Until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
 	if err != nil {
-		return access{}, err
+		return site.Access{}, err
 	}
-	s.setCookie(w, r, accessCookie, cookiePath, signed, s.config.AccessFor)
-	s.setCookie(w, r, refreshCookie, cookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
+	s.SetCookie(w, r, accessCookie, site.CookiePath, signed, s.config.AccessFor)
+	s.SetCookie(w, r, refreshCookie, site.CookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
 	return a, nil
 }
 
 func (s *loginPages) clearCookies(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
-		s.setCookie(w, r, name, cookiePath, "", -time.Second)
+		s.SetCookie(w, r, name, site.CookiePath, "", -time.Second)
 	}
 }
 
@@ -118,10 +119,10 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 //
 // Forms of an analyst that only owners may send are refused, and so are forms that
 // cannot be read.
-func (s *loginPages) loggedIn(page route) http.HandlerFunc {
+func (s *loginPages) loggedIn(page site.Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
-		var v pageRequest
+		var v site.Request
 		if err == nil {
 			v, err = s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
 		}
@@ -131,42 +132,42 @@ func (s *loginPages) loggedIn(page route) http.HandlerFunc {
 			http.Redirect(w, r, loginFor(r), http.StatusSeeOther) //nolint:gosec // always our log-in
 			return
 		case errors.Is(err, errNoStore):
-			s.problemOf(w, r, http.StatusForbidden, "no_store")
+			s.ProblemOf(w, r, http.StatusForbidden, "no_store")
 			return
 		case errors.Is(err, commerce.ErrNotFound):
-			s.problemOf(w, r, http.StatusNotFound, "not_your_store")
+			s.ProblemOf(w, r, http.StatusNotFound, "not_your_store")
 			return
 		case err != nil:
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
-		if page.owner && v.current.Role != account.RoleOwner {
-			s.problemOf(w, r, http.StatusForbidden, "owners_only")
+		if page.Owner && v.Current.Role != account.RoleOwner {
+			s.ProblemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}
-		if r.Method == http.MethodPost && v.archived() && !page.always {
-			s.problemOf(w, r, http.StatusForbidden, "archived")
+		if r.Method == http.MethodPost && v.Archived() && !page.Always {
+			s.ProblemOf(w, r, http.StatusForbidden, "archived")
 			return
 		}
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
 			if err := r.ParseForm(); err != nil {
-				s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+				s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 				return
 			}
 		}
-		v.lang, v.here = s.langOf(r), r.URL.RequestURI()
-		if key := "done." + r.URL.Query().Get("done"); v.lang.Has(key) {
-			v.done = v.lang.T(key)
+		v.Lang, v.Here = s.LangOf(r), r.URL.RequestURI()
+		if key := "done." + r.URL.Query().Get("done"); v.Lang.Has(key) {
+			v.Done = v.Lang.T(key)
 		}
-		zone := zoneOf(v.current.Timezone)
-		if v.notice = failureNotice(v.lang, r, zone); v.archived() {
-			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.archived_notice", v.lang.Time(v.current.ArchivedAt.In(zone))))
+		zone := site.ZoneOf(v.Current.Timezone)
+		if v.Notice = failureNotice(v.Lang, r, zone); v.Archived() {
+			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone))))
 		}
-		if at := v.current.RestoredAt; !at.IsZero() {
-			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.restored_notice", v.lang.Time(at.In(zone))))
+		if at := v.Current.RestoredAt; !at.IsZero() {
+			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.restored_notice", v.Lang.Time(at.In(zone))))
 		}
-		page.handle(w, r, v)
+		page.Handle(w, r, v)
 	}
 }
 
@@ -179,33 +180,33 @@ const maxPageForm = 128 << 10
 func loginFor(r *http.Request) string {
 	next := r.URL.RequestURI()
 	if next == "/dashboard/" || r.Method != http.MethodGet {
-		return loginPath
+		return site.LoginPath
 	}
-	return loginPath + "?next=" + url.QueryEscape(next)
+	return site.LoginPath + "?next=" + url.QueryEscape(next)
 }
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *loginPages) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
-	accesses, err := s.db.SessionAccesses(ctx, a.personID, a.family)
+func (s *loginPages) pageRequestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
+	accesses, err := s.db.SessionAccesses(ctx, a.PersonID, a.Family)
 	if errors.Is(err, commerce.ErrNotFound) {
-		return pageRequest{}, errNotLoggedIn
+		return site.Request{}, errNotLoggedIn
 	}
 	if err != nil {
-		return pageRequest{}, err
+		return site.Request{}, err
 	}
 	if len(accesses) == 0 {
-		return pageRequest{}, errNoStore
+		return site.Request{}, errNoStore
 	}
 	if companyID == "" {
-		return pageRequest{access: a, accesses: accesses, current: accesses[0]}, nil
+		return site.Request{Access: a, Accesses: accesses, Current: accesses[0]}, nil
 	}
 	for _, c := range accesses {
 		if c.CompanyID == companyID {
-			return pageRequest{access: a, accesses: accesses, current: c}, nil
+			return site.Request{Access: a, Accesses: accesses, Current: c}, nil
 		}
 	}
-	return pageRequest{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
+	return site.Request{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 }
 
 // sessionAlive lets the page's script find out whether it lost the connection or
@@ -227,7 +228,7 @@ func (s *loginPages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 
 // alive reports whether a log-in has not been ended meanwhile. One that was is
 // forgotten by the browser.
-func (s *loginPages) alive(w http.ResponseWriter, r *http.Request, a access) bool {
+func (s *loginPages) alive(w http.ResponseWriter, r *http.Request, a site.Access) bool {
 	_, err := s.pageRequestOf(r.Context(), a, "")
 	if errors.Is(err, errNotLoggedIn) {
 		s.clearCookies(w, r)

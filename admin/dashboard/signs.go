@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -24,7 +25,7 @@ const (
 
 // signsPage is what templates/signs.html shows.
 type signsPage struct {
-	head
+	site.Head
 	Span      spanForm
 	Looked    string // at how many orders
 	AsOf      string // when
@@ -44,7 +45,7 @@ type signRow struct {
 	Seen, Usual         string
 	SeenPart, UsualPart int
 	Count               string // orders that it is about
-	Orders              []navLink
+	Orders              []site.Link
 	Sources             []signSource
 	Costs               []signCost
 }
@@ -53,10 +54,10 @@ type signSource struct{ Name, Orders string }
 
 type signCost struct{ Commission, Turnover string }
 
-func (s *reportPages) signRoutes() []route {
-	return []route{
-		{pattern: "GET " + signsPath, handle: s.signs},
-		{pattern: "GET " + signsCSVPath, handle: s.signsCSV},
+func (s *reportPages) signRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.SignsPath, Handle: s.signs},
+		{Pattern: "GET " + signsCSVPath, Handle: s.signsCSV},
 	}
 }
 
@@ -76,68 +77,68 @@ func (s *reportPages) readSigns(ctx context.Context, a asked) (*signs.Report, er
 
 // askedSigns reads what the address of a page of signs asks for: those about one
 // influencer, or all.
-func (s *reportPages) askedSigns(r *http.Request, v pageRequest) (asked, error) {
+func (s *reportPages) askedSigns(r *http.Request, v site.Request) (asked, error) {
 	a, err := s.askedOf(r, v, nil)
 	if of := r.URL.Query().Get("influencer"); err == nil && of != "" {
 		if !uuidtext.Is(of) {
-			return a, errBadAddress
+			return a, site.ErrBadAddress
 		}
 		a.Of = strings.ToLower(of)
 	}
 	return a, err
 }
 
-func (s *reportPages) signs(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedSigns(r, v)
 	var found *signs.Report
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
 	}
-	page := signsPage{head: v.head(v.lang.T("signs.title"), "signs"), Span: a.formOf(v, signsPath, false, false, nil)}
+	page := signsPage{Head: v.Head(v.Lang.T("signs.title"), "signs"), Span: a.formOf(v, site.SignsPath, false, false, nil)}
 	if errors.Is(err, signs.ErrBeingMade) {
 		page.BeingMade = true
-		w.Header().Set("Refresh", strconv.Itoa(secondsOf(signsRefresh)))
-		s.render(w, r, http.StatusOK, "signs.html", page)
+		w.Header().Set("Refresh", strconv.Itoa(site.Seconds(signsRefresh)))
+		s.Render(w, r, http.StatusOK, "signs.html", page)
 		return
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
-	page.Looked, page.AsOf = v.lang.N("signs.looked", int64(found.Orders)),
-		v.lang.T("signs.as_of", v.lang.Time(found.AsOf.In(zoneOf(v.current.Timezone))))
+	page.Looked, page.AsOf = v.Lang.N("signs.looked", int64(found.Orders)),
+		v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(site.ZoneOf(v.Current.Timezone))))
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Of != "" {
-		of, err := s.db.Influencer(r.Context(), v.current.CompanyID, a.Of)
+		of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, a.Of)
 		if err != nil {
-			s.notFoundOr(w, r, err, "no_influencer")
+			s.NotFoundOr(w, r, err, "no_influencer")
 			return
 		}
-		page.Of, page.All = of.Name, a.address(signsPath, "influencer", "")
+		page.Of, page.All = of.Name, a.address(site.SignsPath, "influencer", "")
 	}
 	if found.Cut {
-		page.Cut = v.lang.T("signs.cut", v.lang.Day(found.Start), signs.MostOrders)
+		page.Cut = v.Lang.T("signs.cut", v.Lang.Day(found.Start), signs.MostOrders)
 	}
 	for i := range found.Signs {
 		page.List = append(page.List, viewSign(v, &found.Signs[i], found.Names))
 	}
-	s.render(w, r, http.StatusOK, "signs.html", page)
+	s.Render(w, r, http.StatusOK, "signs.html", page)
 }
 
-func viewSign(v pageRequest, s *signs.Sign, names map[string]string) signRow {
-	l, name := v.lang, names[s.Influencer]
+func viewSign(v site.Request, s *signs.Sign, names map[string]string) signRow {
+	l, name := v.Lang, names[s.Influencer]
 	row := signRow{
 		Kind: l.T("signs.kind_" + string(s.Kind)), About: l.T("signs.about_" + string(s.Kind)),
 		Text:       l.T("signs.text_"+string(s.Kind), s.Observed.Count, s.Observed.Of, name, s.Usual.Count, s.Usual.Of, s.Code, l.Day(s.Since)),
 		Influencer: name, Code: s.Code, Since: l.Day(s.Since), Count: l.N("sales.n_orders", int64(s.Total)),
 	}
 	if s.Influencer != "" {
-		row.Href = storePath(influencerPath, v.current.CompanyID, "id", s.Influencer)
+		row.Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", s.Influencer)
 	}
 	row.Seen, row.SeenPart = rateWords(l, s.Observed)
 	row.Usual, row.UsualPart = rateWords(l, s.Usual)
 	for i := len(s.Orders) - 1; i >= 0 && len(row.Orders) < mostSignOrders; i-- {
-		row.Orders = append(row.Orders, navLink{Name: s.Orders[i], Path: orderPath(v.current.CompanyID, s.Orders[i])})
+		row.Orders = append(row.Orders, site.Link{Name: s.Orders[i], Path: site.OrderPath(v.Current.CompanyID, s.Orders[i])})
 	}
 	for _, source := range s.Sources {
 		row.Sources = append(row.Sources, signSource{sourceWords(l, source.Name), l.N("sales.n_orders", int64(source.Orders))})
@@ -159,25 +160,25 @@ func sourceWords(l *lang.Printer, source string) string {
 	if source == "" {
 		return l.T("signs.no_source")
 	}
-	channel, site, found := strings.Cut(source, ": ")
+	channel, host, found := strings.Cut(source, ": ")
 	if found {
-		return channelWords(l, channel) + ": " + site
+		return site.ChannelWords(l, channel) + ": " + host
 	}
-	return channelWords(l, channel)
+	return site.ChannelWords(l, channel)
 }
 
 // signsCSV is the signs of a page's days as a file.
-func (s *reportPages) signsCSV(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *reportPages) signsCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedSigns(r, v)
 	if err == nil && a.Alert != "" {
-		err = errBadAddress
+		err = site.ErrBadAddress
 	}
 	var found *signs.Report
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
 	}
 	if err != nil {
-		s.refuse(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	sendCSV(w, "signs", a, found.CSV())

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
@@ -56,19 +57,19 @@ func daysOfSpan(span string, today time.Time) (first, last time.Time) {
 }
 
 // askedOf reads what a page's address asks for. models are those that the page can show;
-// none: it depends on no model. It returns errBadAddress for what no form of a page sends.
-func (s *reportPages) askedOf(r *http.Request, v pageRequest, models []string) (asked, error) {
+// none: it depends on no model. It returns site.ErrBadAddress for what no form of a page sends.
+func (s *reportPages) askedOf(r *http.Request, v site.Request, models []string) (asked, error) {
 	query := r.URL.Query()
-	a := asked{Range: query.Get("range"), Query: reports.Query{CompanyID: v.current.CompanyID, By: reports.By(query.Get("by")),
+	a := asked{Range: query.Get("range"), Query: reports.Query{CompanyID: v.Current.CompanyID, By: reports.By(query.Get("by")),
 		Compare: reports.Comparison(query.Get("compare")), Currency: query.Get("currency")}}
 	if len(models) > 0 {
 		a.Model = query.Get("model")
 		if a.Model != "" && !slices.Contains(models, a.Model) {
-			return a, errBadAddress
+			return a, site.ErrBadAddress
 		}
 	}
 	if a.Range != "" && !slices.Contains(spans, a.Range) || a.By == reports.ByTotal {
-		return a, errBadAddress
+		return a, site.ErrBadAddress
 	}
 	if a.Compare == reports.NoComparison {
 		a.Compare = reports.ComparePrevious
@@ -79,7 +80,7 @@ func (s *reportPages) askedOf(r *http.Request, v pageRequest, models []string) (
 	rest := a.Query
 	rest.Model = "" // it was compared with the page's
 	if bad := rest.Check(); bad.Any() {
-		return a, errBadAddress
+		return a, site.ErrBadAddress
 	}
 	a.explicit = a.By != ""
 	if !a.explicit {
@@ -101,8 +102,8 @@ func periodFor(days int) reports.By {
 
 // askedDays fills the days of a report. Days that somebody typed wrong are told on the
 // page, which then shows its usual ones.
-func (s *reportPages) askedDays(v pageRequest, a *asked, query url.Values) error {
-	today, err := time.Parse(time.DateOnly, s.dayOf(v))
+func (s *reportPages) askedDays(v site.Request, a *asked, query url.Values) error {
+	today, err := time.Parse(time.DateOnly, s.DayOf(v))
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *reportPages) askedDays(v pageRequest, a *asked, query url.Values) error
 	typed := a.Query
 	typed.Start, typed.End, typed.By, typed.Compare, typed.Currency, typed.Model = from, to, "", "", "", ""
 	if bad := typed.Check(); bad.Any() {
-		a.Range, a.Alert = span, v.lang.T("report.bad_days", reports.MaxDays)
+		a.Range, a.Alert = span, v.Lang.T("report.bad_days", reports.MaxDays)
 		return nil
 	}
 	a.Start, a.End, a.Range = from, to, ""
@@ -147,38 +148,38 @@ func (a asked) address(path string, change ...string) string {
 	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "report", "show"} {
 		pairs = append(pairs, name, values[name])
 	}
-	return storePath(path, a.CompanyID, pairs...)
+	return site.StorePath(path, a.CompanyID, pairs...)
 }
 
 // spanForm is what the template "span" shows: the days of a page, and its other choices.
 type spanForm struct {
 	Path, Company, Range, From, To string
 	Currency, Show, Of             string // kept; may be empty
-	Spans                          []navLink
-	Bys, Compares, Models          []option // empty: not offered
+	Spans                          []site.Link
+	Bys, Compares, Models          []site.Option // empty: not offered
 	Alert                          string
-	Period, Before                 string    // the days as words, and those with which they are compared
-	CSV, CSVIs                     string    // a file, and what it has where the page leads to several
-	Others                         []navLink // the same page in other currencies
+	Period, Before                 string      // the days as words, and those with which they are compared
+	CSV, CSVIs                     string      // a file, and what it has where the page leads to several
+	Others                         []site.Link // the same page in other currencies
 }
 
 // formOf makes the form of a page. bars says whether it shows periods, compared whether it
 // compares.
-func (a asked) formOf(v pageRequest, path string, bars, compared bool, models []string) spanForm {
+func (a asked) formOf(v site.Request, path string, bars, compared bool, models []string) spanForm {
 	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Of: a.Of, Alert: a.Alert,
 		Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
 		f.Spans = append(f.Spans,
-			navLink{v.lang.T("report.range_" + span), a.address(path, "range", span, "from", "", "to", ""), span == a.Range})
+			site.Link{Name: v.Lang.T("report.range_" + span), Path: a.address(path, "range", span, "from", "", "to", ""), Current: span == a.Range})
 	}
 	if bars {
 		for _, by := range []reports.By{reports.ByDay, reports.ByWeek, reports.ByMonth} {
-			f.Bys = append(f.Bys, option{Value: string(by), Label: v.lang.T("report.by_" + string(by)), Chosen: by == a.By})
+			f.Bys = append(f.Bys, site.Option{Value: string(by), Label: v.Lang.T("report.by_" + string(by)), Chosen: by == a.By})
 		}
 	}
 	if compared {
 		for _, c := range []reports.Comparison{reports.ComparePrevious, reports.CompareYear} {
-			f.Compares = append(f.Compares, option{Value: string(c), Label: v.lang.T("report.compare_" + string(c)), Chosen: c == a.Compare})
+			f.Compares = append(f.Compares, site.Option{Value: string(c), Label: v.Lang.T("report.compare_" + string(c)), Chosen: c == a.Compare})
 		}
 		if before, ok := a.Compared(); ok {
 			f.Before = daysAsWords(v, before)
@@ -186,22 +187,22 @@ func (a asked) formOf(v pageRequest, path string, bars, compared bool, models []
 	}
 	for _, model := range models {
 		f.Models = append(f.Models,
-			option{Value: model, Label: v.lang.T("model." + model), Chosen: model == a.Model || a.Model == "" && model == reports.DefaultModel})
+			site.Option{Value: model, Label: v.Lang.T("model." + model), Chosen: model == a.Model || a.Model == "" && model == reports.DefaultModel})
 	}
 	return f
 }
 
 // daysAsWords are the days of a report: one day, or the first and the last.
-func daysAsWords(v pageRequest, q reports.Query) string {
+func daysAsWords(v site.Request, q reports.Query) string {
 	if q.Start == q.End {
-		return v.lang.Day(q.Start)
+		return v.Lang.Day(q.Start)
 	}
-	return v.lang.Period(q.Start, q.End)
+	return v.Lang.Period(q.Start, q.End)
 }
 
 // currencies links to the page in the other currencies of a report.
 func (f *spanForm) currencies(a asked, r *reports.Report) {
 	for _, code := range r.OtherCurrencies {
-		f.Others = append(f.Others, navLink{Name: code, Path: a.address(f.Path, "currency", code)})
+		f.Others = append(f.Others, site.Link{Name: code, Path: a.address(f.Path, "currency", code)})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -41,7 +42,7 @@ func TestAPageDoesNotWaitForEverForTheDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		signed, err := s.login.keys.sign(access{personID: "p", family: "f", until: now.Add(time.Hour)}, now)
+		signed, err := s.login.keys.sign(site.Access{PersonID: "p", Family: "f", Until: now.Add(time.Hour)}, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,12 +7,13 @@ import (
 	"net/http"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Viewer is live.Deps.Viewer: the same cookies open a websocket.
 func (s *loginPages) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), site.Timeout)
 	defer cancel()
 	a, err := s.authenticate(w, r.WithContext(ctx))
 	if err != nil {
@@ -25,7 +26,7 @@ func (s *loginPages) Viewer(w http.ResponseWriter, r *http.Request, companyID st
 	if err != nil {
 		return live.Viewer{}, viewerError(err)
 	}
-	return live.Viewer{PersonID: a.personID, Family: a.family, Company: v.current, Until: a.until}, nil
+	return live.Viewer{PersonID: a.PersonID, Family: a.Family, Company: v.Current, Until: a.Until}, nil
 }
 
 // viewerError tells a person who may not look from a store that does not answer.

@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -21,13 +22,13 @@ func proofWords(l *lang.Printer, proof facts.Proof) string {
 	case facts.ProofClaimed, facts.ProofAccepted, facts.ProofRefused, facts.ProofOrder:
 		return l.T("proof." + string(proof))
 	}
-	name, _ := keyWords(l, string(proof))
+	name, _ := site.KeyWords(l, string(proof))
 	return l.T("proof.by", strings.ToLower(name))
 }
 
 // levelWord returns the word for what a cost is agreed for.
 func levelWord(l *lang.Printer, level facts.CostLevel) string {
-	return textOf(l, "level."+string(level), string(level))
+	return site.TextOf(l, "level."+string(level), string(level))
 }
 
 // modelOrder is the order in which models are shown. Others are not shown.
@@ -64,7 +65,7 @@ func whatIf(l *lang.Printer, x facts.Explanation) []string {
 		case len(p.Commissions) == 0:
 			list = append(list, l.T("whatif.nothing", without, p.Winner.Influencer, by))
 		default:
-			list = append(list, l.T("whatif.paid", without, p.Winner.Influencer, by, and(l, amounts(l, p.Commissions, ""))))
+			list = append(list, l.T("whatif.paid", without, p.Winner.Influencer, by, site.JoinAnd(l, amounts(l, p.Commissions, ""))))
 		}
 	}
 	if withoutLink.Winner != nil {
@@ -100,7 +101,7 @@ func agreement(l *lang.Printer, e commerce.LedgerEntry, orderCurrency string) st
 	case orderCurrency != commerce.BRL:
 		share = ""
 	}
-	list := present(fixed, share)
+	list := site.Present(fixed, share)
 	if list == nil {
 		return l.T("cost.agreement")
 	}
@@ -131,7 +132,7 @@ func causeWords(l *lang.Printer, text string, zone *time.Location) string {
 
 // ruleWords says which rule changed.
 func ruleWords(l *lang.Printer, rule wire.RuleType) string {
-	return textOf(l, "rule."+string(rule), string(rule))
+	return site.TextOf(l, "rule."+string(rule), string(rule))
 }
 
 // amounts writes an amount for each currency. Without any it writes zero of the

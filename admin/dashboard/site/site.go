@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"crypto/rand"
@@ -13,8 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
-// SiteConfig of the pages. Log, Now and Random have defaults.
-type SiteConfig struct {
+// Config of the pages. Log, Now and Random have defaults.
+type Config struct {
 	PublicURL string // where browsers reach the pages; https makes cookies Secure behind a proxy that ends TLS
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -30,19 +30,19 @@ type Site struct {
 	PublicOrigin string // scheme and host of SiteConfig.PublicURL; empty where that is not given
 	Languages    *lang.Languages
 	// Streaming bounds statements that are sent as a file, while they are read.
-	Streaming *turns
+	Streaming *Turns
 
 	publicURL string
 	assets    assets
 	pages     map[string]pages // by language
-	filing    *turns           // of lists that are made a file
+	filing    *Turns           // of lists that are made a file
 }
 
-// NewSite parses the templates and loads the texts.
-func NewSite(config SiteConfig) (*Site, error) {
+// New parses the templates and loads the texts.
+func New(config Config) (*Site, error) {
 	s := &Site{Log: config.Log, Now: config.Now, Random: config.Random, publicURL: config.PublicURL,
-		filing:    newTurns("files are being made", filesAtOnce, personsFiles),
-		Streaming: newTurns("statements are being sent", statementsAtOnce, personsFiles)}
+		filing:    NewTurns("files are being made", filesAtOnce, PersonsFiles),
+		Streaming: NewTurns("statements are being sent", statementsAtOnce, PersonsFiles)}
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
@@ -53,7 +53,7 @@ func NewSite(config SiteConfig) (*Site, error) {
 		s.Random = rand.Reader
 	}
 	var err error
-	if s.PublicOrigin, err = originOf(config.PublicURL); err != nil {
+	if s.PublicOrigin, err = OriginOf(config.PublicURL); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(); err != nil {
@@ -71,8 +71,8 @@ func NewSite(config SiteConfig) (*Site, error) {
 	return s, nil
 }
 
-// originOf is the scheme and host of a URL, as browsers send them.
-func originOf(publicURL string) (string, error) {
+// OriginOf is the scheme and host of a URL, as browsers send them.
+func OriginOf(publicURL string) (string, error) {
 	if publicURL == "" {
 		return "", nil
 	}
@@ -83,8 +83,8 @@ func originOf(publicURL string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// originFor is where browsers reach the dashboard.
-func (s *Site) originFor(r *http.Request) string {
+// OriginFor is where browsers reach the dashboard.
+func (s *Site) OriginFor(r *http.Request) string {
 	if s.PublicOrigin != "" {
 		return s.PublicOrigin
 	}
@@ -99,23 +99,23 @@ func (s *Site) secure(r *http.Request) bool {
 	return r.TLS != nil || strings.HasPrefix(s.publicURL, "https://")
 }
 
-// setCookie sets a cookie for a time; a negative one deletes it.
-func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
+// SetCookie sets a cookie for a time; a negative one deletes it.
+func (s *Site) SetCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
 		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// cookiePath is the path of the cookies that every page reads.
-const cookiePath = "/dashboard/"
+// CookiePath is the path of the cookies that every page reads.
+const CookiePath = "/dashboard/"
 
-// maxForm bounds the body of a form of somebody who is not logged in, in bytes.
-const maxForm = 8 << 10
+// MaxForm bounds the body of a form of somebody who is not logged in, in bytes.
+const MaxForm = 8 << 10
 
-// pageTimeout bounds what a page waits for the database and for its turn to check a
+// Timeout bounds what a page waits for the database and for its turn to check a
 // password.
-const pageTimeout = 10 * time.Second
+const Timeout = 10 * time.Second
 
-// deviceFor is as long as browsers keep a cookie (RFC 6265bis, 5.5: 400 days).
-const deviceFor = 400 * 24 * time.Hour
+// LongestCookie is as long as browsers keep a cookie (RFC 6265bis, 5.5: 400 days).
+const LongestCookie = 400 * 24 * time.Hour

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"context"
@@ -11,28 +11,28 @@ import (
 // One person does not take the turns of all.
 func TestAPersonLeavesTurnsToOthers(t *testing.T) {
 	t.Parallel()
-	turns := newTurns("files are made", 3, 2)
+	turns := NewTurns("files are made", 3, 2)
 	over, stop := context.WithCancel(t.Context())
 	stop()
 	f := func(ctx context.Context, person string) func() {
 		t.Helper()
-		end, err := turns.take(ctx, person)
+		end, err := turns.Take(ctx, person)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return end
 	}
 	ends := []func(){f(t.Context(), "ana"), f(t.Context(), "ana")}
-	if _, err := turns.take(over, "ana"); !errors.Is(err, context.Canceled) {
+	if _, err := turns.Take(over, "ana"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a third turn of one person: %v", err)
 	}
 	ends = append(ends, f(t.Context(), "bia"))
-	if _, err := turns.take(over, "caio"); !errors.Is(err, context.Canceled) {
+	if _, err := turns.Take(over, "caio"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a fourth turn of all: %v", err)
 	}
 	came := make(chan func(), 1)
 	go func() {
-		end, err := turns.take(t.Context(), "ana")
+		end, err := turns.Take(t.Context(), "ana")
 		if err != nil {
 			t.Error(err)
 		}
@@ -50,12 +50,12 @@ func TestAPersonLeavesTurnsToOthers(t *testing.T) {
 
 func TestNeverMoreTurnsThanThereAre(t *testing.T) {
 	t.Parallel()
-	turns := newTurns("files are made", 3, 2)
+	turns := NewTurns("files are made", 3, 2)
 	var now atomic.Int64
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
-			end, err := turns.take(t.Context(), string(rune('a'+i%5)))
+			end, err := turns.Take(t.Context(), string(rune('a'+i%5)))
 			if err != nil {
 				t.Error(err)
 				return

@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -29,15 +30,15 @@ const (
 
 // payoutsPage is what templates/payouts.html shows.
 type payoutsPage struct {
-	head
+	site.Head
 	Today     string
-	Form      *form
+	Form      *site.Form
 	List      []balanceRow
 	Hidden    bool  // there are more
 	Waiting   bool  // some wait for a decision
 	Waiting64 int64 // how many, up to a page
 	Reviews   string
-	Overview  []tile
+	Overview  []site.Tile
 }
 
 type balanceRow struct {
@@ -47,7 +48,7 @@ type balanceRow struct {
 
 // reviewsPage is what templates/reviews.html shows.
 type reviewsPage struct {
-	head
+	site.Head
 	List        []reviewRow
 	More, First string
 	Clean       string // path of this page
@@ -64,7 +65,7 @@ type reviewRow struct {
 
 // statementsPage is what templates/statements.html shows.
 type statementsPage struct {
-	head
+	site.Head
 	List        []statementRow
 	More, First string
 	Today       string
@@ -85,47 +86,47 @@ type statementRow struct {
 	Payable, Closed                                                bool
 }
 
-func (s *moneyPages) payoutRoutes() []route {
-	return []route{
-		{pattern: "GET " + payoutsPath, handle: s.payouts},
-		{pattern: "GET " + reviewsPath, handle: s.reviews},
-		{pattern: "GET " + statementsPath, handle: s.statements},
-		{pattern: "GET " + statementPath, handle: s.ofStore(s.linked)},
-		{pattern: "GET " + statementPath + csvEnding, handle: s.inTurn(s.ofStore(s.linkedCSV))},
-		{pattern: "POST " + statementsPath, owner: true, handle: s.closeStatements},
-		{pattern: "POST " + statementsPath + "/pay", owner: true, handle: s.payStatement},
-		{pattern: "POST " + statementsPath + "/confirm", owner: true, handle: s.confirmRestored, always: true},
-		{pattern: "POST " + statementsPath + "/link", owner: true, handle: s.linkStatement},
+func (s *Pages) payoutRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.PayoutsPath, Handle: s.payouts},
+		{Pattern: "GET " + site.ReviewsPath, Handle: s.reviews},
+		{Pattern: "GET " + site.StatementsPath, Handle: s.statements},
+		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
+		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
+		{Pattern: "POST " + site.StatementsPath, Owner: true, Handle: s.closeStatements},
+		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Handle: s.payStatement},
+		{Pattern: "POST " + site.StatementsPath + "/confirm", Owner: true, Handle: s.confirmRestored, Always: true},
+		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Handle: s.linkStatement},
 	}
 }
 
-func (s *moneyPages) payouts(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) payouts(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showPayouts(w, r, v, http.StatusOK, s.closingForm(v, nil))
 }
 
 // closingForm asks up to which day statements are made.
-func (s *moneyPages) closingForm(v pageRequest, typed map[string][]string) *form {
-	f := newForm(v.lang, "payouts", typed)
-	f.add(field{Name: "end_date", Type: "date", Required: true, Value: s.dayOf(v)})
+func (s *Pages) closingForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "payouts", typed)
+	f.Add(site.Field{Name: "end_date", Type: "date", Required: true, Value: s.DayOf(v)})
 	return f
 }
 
-func (s *moneyPages) showPayouts(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
-	v.here = storePath(payoutsPath, v.current.CompanyID)
-	page := payoutsPage{head: v.head(v.lang.T("payouts.title"), "payouts"), Form: f, Today: s.dayOf(v),
-		Reviews: storePath(reviewsPath, v.current.CompanyID)}
-	list, err := s.db.Balances(r.Context(), v.current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
+func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+	v.Here = site.StorePath(site.PayoutsPath, v.Current.CompanyID)
+	page := payoutsPage{Head: v.Head(v.Lang.T("payouts.title"), "payouts"), Form: f, Today: s.DayOf(v),
+		Reviews: site.StorePath(site.ReviewsPath, v.Current.CompanyID)}
+	list, err := s.db.Balances(r.Context(), v.Current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page.File = storePath(payoutsPath+csvEnding, v.current.CompanyID)
+	page.File = site.StorePath(site.PayoutsPath+site.CSVEnding, v.Current.CompanyID)
 	if page.Hidden = len(list) > balancesShown; page.Hidden {
 		list = list[:balancesShown]
 	}
-	waiting, err := s.db.Reviews(r.Context(), v.current.CompanyID, commerce.Cursor{}, reviewsPerPage+1)
+	waiting, err := s.db.Reviews(r.Context(), v.Current.CompanyID, commerce.Cursor{}, reviewsPerPage+1)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	page.Waiting, page.Waiting64 = len(waiting) > 0, int64(len(waiting))
@@ -136,65 +137,68 @@ func (s *moneyPages) showPayouts(w http.ResponseWriter, r *http.Request, v pageR
 			if minor.IsZero() {
 				return "–"
 			}
-			return v.lang.Sum(minor, b.Currency)
+			return v.Lang.Sum(minor, b.Currency)
 		}
 		page.List = append(page.List, balanceRow{
-			Influencer: b.Influencer, Href: storePath(influencerPath, v.current.CompanyID, "id", b.InfluencerID),
+			Influencer: b.Influencer, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", b.InfluencerID),
 			Expected: sum("expected", b.ExpectedMinor), Review: sum("review", b.ReviewMinor), Held: sum("held", b.HeldMinor),
 			Payable: sum("payable", b.PayableMinor), Paid: sum("paid", b.PaidMinor),
 		})
 	}
 	for _, kind := range []string{"expected", "review", "held", "payable", "paid"} {
-		lines := total[kind].lines(v.lang, v.current.Currency)
+		lines := total[kind].lines(v.Lang, v.Current.Currency)
 		page.Overview = append(page.Overview,
-			tile{ID: kind, Label: v.lang.T("payouts." + kind), Lines: lines, Note: v.lang.T("payouts." + kind + "_note"), Size: sizeOf(lines...)})
+			site.Tile{ID: kind, Label: v.Lang.T("payouts." + kind), Lines: lines, Note: v.Lang.T("payouts." + kind + "_note"),
+				Size: site.SizeOf(lines...)})
 	}
-	s.render(w, r, status, "payouts.html", page)
+	s.Render(w, r, status, "payouts.html", page)
 }
 
-func (s *moneyPages) reviews(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) {
 	before, err := commerce.ParseCursor(r.URL.Query().Get("before"))
 	if err != nil {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	list, err := s.db.Reviews(r.Context(), v.current.CompanyID, before, reviewsPerPage+1)
+	list, err := s.db.Reviews(r.Context(), v.Current.CompanyID, before, reviewsPerPage+1)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	page := reviewsPage{head: v.head(v.lang.T("reviews.title"), "reviews")}
-	page.File, page.Clean = storePath(reviewsPath+csvEnding, v.current.CompanyID), storePath(reviewsPath, v.current.CompanyID)
+	page := reviewsPage{Head: v.Head(v.Lang.T("reviews.title"), "reviews")}
+	page.File = site.StorePath(site.ReviewsPath+site.CSVEnding, v.Current.CompanyID)
+	page.Clean = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
 	if !before.IsZero() {
-		page.First = storePath(reviewsPath, v.current.CompanyID)
+		page.First = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
 	}
 	if len(list) > reviewsPerPage {
 		list = list[:reviewsPerPage]
 		last := list[len(list)-1].Sale
-		page.More = storePath(reviewsPath, v.current.CompanyID, "before", commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}.String())
+		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
+		page.More = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "before", older.String())
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, review := range list {
 		row := s.viewReview(v, review, zone)
 		row.Decided = row.ID == r.URL.Query().Get("decided")
 		page.Again = page.Again || row.Decided
 		page.List = append(page.List, row)
 	}
-	s.render(w, r, http.StatusOK, "reviews.html", page)
+	s.Render(w, r, http.StatusOK, "reviews.html", page)
 }
 
-func (s *moneyPages) viewReview(v pageRequest, review commerce.Review, zone *time.Location) reviewRow {
-	l, sale := v.lang, review.Sale
-	row := reviewRow{ID: sale.OrderID, Name: orderName(sale), Href: orderPath(v.current.CompanyID, sale.OrderID),
+func (s *Pages) viewReview(v site.Request, review commerce.Review, zone *time.Location) reviewRow {
+	l, sale := v.Lang, review.Sale
+	row := reviewRow{ID: sale.OrderID, Name: site.OrderName(sale), Href: site.OrderPath(v.Current.CompanyID, sale.OrderID),
 		When:  l.Time(sale.CreatedAt.In(zone)),
 		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
-		Reason: sentence(textOf(l, "reason."+review.Reason, review.Reason))}
+		Reason: sentence(site.TextOf(l, "reason."+review.Reason, review.Reason))}
 	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
 	var parts []string
 	for _, a := range owed.Commissions() {
 		parts = append(parts, l.Money(a.Minor, a.Currency))
 	}
-	row.Commission = and(l, parts)
+	row.Commission = site.JoinAnd(l, parts)
 	var x facts.Explanation
 	if len(review.Explanation) == 0 || json.Unmarshal(review.Explanation, &x) != nil {
 		return row // the order's own page tells what is missing
@@ -216,54 +220,54 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
-func (s *moneyPages) statements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) statements(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showStatements(w, r, v, http.StatusOK, statementsPage{})
 }
 
-func (s *moneyPages) showStatements(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page statementsPage) {
+func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Request, status int, page statementsPage) {
 	var after commerce.StatementCursor
 	if text := r.URL.Query().Get("after"); text != "" && r.Method == http.MethodGet {
 		var err error
 		if after, err = commerce.ParseStatementCursor(text); err != nil {
-			s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+			s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 			return
 		}
-		page.First = storePath(statementsPath, v.current.CompanyID)
+		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID)
 	}
 	if r.Method != http.MethodGet {
-		v.here = storePath(statementsPath, v.current.CompanyID)
+		v.Here = site.StorePath(site.StatementsPath, v.Current.CompanyID)
 	}
-	page.head, page.Today = v.head(v.lang.T("statements.title"), "statements"), s.dayOf(v)
-	page.Blocked = !v.current.RestoredAt.IsZero()
-	page.Payouts, page.Clean = storePath(payoutsPath, v.current.CompanyID), storePath(statementsPath, v.current.CompanyID)
-	page.File = storePath(statementsPath+csvEnding, v.current.CompanyID)
-	list, err := s.db.Statements(r.Context(), v.current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
+	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
+	page.Blocked = !v.Current.RestoredAt.IsZero()
+	page.Payouts, page.Clean = site.StorePath(site.PayoutsPath, v.Current.CompanyID), site.StorePath(site.StatementsPath, v.Current.CompanyID)
+	page.File = site.StorePath(site.StatementsPath+site.CSVEnding, v.Current.CompanyID)
+	list, err := s.db.Statements(r.Context(), v.Current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	if len(list) > statementsPerPage {
 		list = list[:statementsPerPage]
-		page.More = storePath(statementsPath, v.current.CompanyID, "after", list[len(list)-1].Cursor().String())
+		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, "after", list[len(list)-1].Cursor().String())
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.lang.Period(st.StartDate, st.EndDate),
-			Opening: v.lang.Sum(st.OpeningMinor, st.Currency),
-			Total:   v.lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
+			Opening: v.Lang.Sum(st.OpeningMinor, st.Currency),
+			Total:   v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
 			row.Opening, row.Total = "–", "–"
 		} else {
-			row.Href = storePath(statementPath, v.current.CompanyID, "id", st.StatementID)
+			row.Href = site.StorePath(statementPath, v.Current.CompanyID, "id", st.StatementID)
 		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
-			commerce.StatementPaid: "approved"}[st.State], v.lang.T("statements.state_"+st.State)
+			commerce.StatementPaid: "approved"}[st.State], v.Lang.T("statements.state_"+st.State)
 		if st.Carried {
-			row.StateText = v.lang.T("statements.carried")
+			row.StateText = v.Lang.T("statements.carried")
 		}
 		if !st.PaidAt.IsZero() {
-			row.Paid = v.lang.T("statements.paid_at", v.lang.Date(st.PaidAt.In(zone)), st.Reference)
+			row.Paid = v.Lang.T("statements.paid_at", v.Lang.Date(st.PaidAt.In(zone)), st.Reference)
 		}
 		page.Closing = page.Closing || st.State == commerce.StatementClosing
 		page.List = append(page.List, row)
@@ -271,23 +275,23 @@ func (s *moneyPages) showStatements(w http.ResponseWriter, r *http.Request, v pa
 	if page.Closing && page.Link == "" && page.Alert == "" && page.First == "" { // else there is something to read first
 		page.Again = page.Clean
 	}
-	s.render(w, r, status, "statements.html", page)
+	s.Render(w, r, status, "statements.html", page)
 }
 
 // closeStatements asks for a statement of each influencer and currency.
-func (s *moneyPages) closeStatements(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.closingForm(v, r.PostForm)
 	asked := commerce.Closing{EndDate: r.PostForm.Get("end_date")}
-	f.refuse(asked.Check(), nil)
+	f.Refuse(asked.Check(), nil)
 	if !f.Failed() {
-		_, err := s.db.AskStatements(r.Context(), s.author(v), asked, s.Random)
+		_, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
 		switch {
 		case errors.Is(err, commerce.ErrFutureDay):
-			f.fail("end_date", v.lang.T("payouts.future"))
+			f.Fail("end_date", v.Lang.T("payouts.future"))
 		case errors.Is(err, commerce.ErrTooManyStatements):
-			f.fail("end_date", v.lang.T("payouts.too_many"))
+			f.Fail("end_date", v.Lang.T("payouts.too_many"))
 		case err != nil:
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
 	}
@@ -295,27 +299,27 @@ func (s *moneyPages) closeStatements(w http.ResponseWriter, r *http.Request, v p
 		s.showPayouts(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
-	done(w, r, storePath(statementsPath, v.current.CompanyID), "statements_asked")
+	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statements_asked")
 }
 
 // payStatement records that a statement was paid.
-func (s *moneyPages) payStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	zone := zoneOf(v.current.Timezone)
+func (s *Pages) payStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
+	zone := site.ZoneOf(v.Current.Timezone)
 	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
 	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
 		Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
 	fail := func(status int, key string) {
-		s.showStatements(w, r, v, status, statementsPage{Alert: v.lang.T("statements." + key)})
+		s.showStatements(w, r, v, status, statementsPage{Alert: v.Lang.T("statements." + key)})
 	}
 	if !uuidtext.Is(payment.StatementID) {
-		s.problemOf(w, r, http.StatusNotFound, "no_statement")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
 		return
 	}
 	if bad := payment.Check(s.Now()); dayErr != nil || bad.Any() {
 		fail(http.StatusUnprocessableEntity, "bad_payment")
 		return
 	}
-	err := s.db.PayStatement(r.Context(), s.author(v), payment)
+	err := s.db.PayStatement(r.Context(), s.Author(v), payment)
 	switch {
 	case errors.Is(err, commerce.ErrNotClosed):
 		fail(http.StatusConflict, "not_closed")
@@ -326,40 +330,40 @@ func (s *moneyPages) payStatement(w http.ResponseWriter, r *http.Request, v page
 	case errors.Is(err, commerce.ErrRestored):
 		fail(http.StatusConflict, "blocked")
 	case err != nil:
-		s.notFoundOr(w, r, err, "no_statement")
+		s.NotFoundOr(w, r, err, "no_statement")
 	default:
-		done(w, r, storePath(statementsPath, v.current.CompanyID), "statement_paid")
+		site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statement_paid")
 	}
 }
 
 // confirmRestored lets the store pay again after its database was restored.
-func (s *moneyPages) confirmRestored(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	if _, err := s.db.ConfirmRestored(r.Context(), s.author(v)); err != nil {
-		s.unavailable(w, r, err)
+func (s *Pages) confirmRestored(w http.ResponseWriter, r *http.Request, v site.Request) {
+	if _, err := s.db.ConfirmRestored(r.Context(), s.Author(v)); err != nil {
+		s.Unavailable(w, r, err)
 		return
 	}
-	done(w, r, storePath(statementsPath, v.current.CompanyID), "restored_confirmed")
+	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "restored_confirmed")
 }
 
 // linkStatement makes a signed link that lets the influencer see the statement.
-func (s *moneyPages) linkStatement(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) linkStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
 	id := strings.ToLower(r.PostForm.Get("statement"))
 	if !uuidtext.Is(id) {
-		s.problemOf(w, r, http.StatusNotFound, "no_statement")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
 		return
 	}
-	statement, err := s.db.Statement(r.Context(), v.current.CompanyID, id)
+	statement, err := s.db.Statement(r.Context(), v.Current.CompanyID, id)
 	var number int64
 	if err == nil {
-		number, err = s.db.LinkNumber(r.Context(), s.author(v), id, false)
+		number, err = s.db.LinkNumber(r.Context(), s.Author(v), id, false)
 	}
 	var link string
 	if err == nil {
-		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
+		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.Current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
 			Number: number, Expires: s.Now().Add(statementLinkLife)})
 	}
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_statement")
+		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}
 	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: link})
@@ -367,7 +371,7 @@ func (s *moneyPages) linkStatement(w http.ResponseWriter, r *http.Request, v pag
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as
 // browsers reach it.
-func (s *moneyPages) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
+func (s *Pages) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
 	token, err := s.links.Token(l)
-	return s.originFor(r) + statementlink.Path + token, err
+	return s.OriginFor(r) + statementlink.Path + token, err
 }

@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -16,7 +17,7 @@ import (
 // english is the first language.
 func english(t *testing.T) *lang.Printer {
 	t.Helper()
-	l, err := lang.Load(textFiles)
+	l, err := site.LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,5 +115,21 @@ func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	}
 	if got := unpaidWords(english(t), ""); got != "" {
 		t.Errorf("no reason: %q", got)
+	}
+}
+
+// A model that is added needs its text in each language.
+func TestEveryModelHasWords(t *testing.T) {
+	t.Parallel()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.All() {
+		for _, model := range modelOrder {
+			if !p.Has("model."+model) || !p.Has("model.about."+model) {
+				t.Errorf("%s has no text for the model %s", p.Tag, model)
+			}
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"net/http"
@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
-// field is one field of a form, as the template "field" shows it.
-type field struct {
+// Field is one field of a form, as the template "field" shows it.
+type Field struct {
 	ID    string // of the element; set by form.add
 	Name  string
 	Label string
@@ -24,39 +24,39 @@ type field struct {
 	Error    string   // may be empty
 	Required bool
 	Disabled bool
-	Options  []option
+	Options  []Option
 	Max      int // characters
 	Fill     string
 	Group    string // heading above the field; may be empty
 }
 
-type option struct {
+type Option struct {
 	Value, Label, Help string
 	Chosen             bool
 }
 
-// form is a form with what was typed and what is wrong with it.
-type form struct {
-	l      *lang.Printer
-	ids    string     // beginning of the elements' ids: "f-", another where a page has several forms
+// Form is a form with what was typed and what is wrong with it.
+type Form struct {
+	Lang   *lang.Printer
+	IDs    string     // beginning of the elements' ids: "f-", another where a page has several forms
 	texts  string     // beginning of the keys of its texts: "keys."
 	values url.Values // what was typed; nil: the form is shown for the first time
-	Fields []field
+	Fields []Field
 	Alert  string // what is wrong with all of it; may be empty
 }
 
-// newForm begins a form whose fields are named by the texts "<texts>.<name>" and
+// NewForm begins a form whose fields are named by the texts "<texts>.<name>" and
 // explained by "<texts>.<name>_help", where there is one.
-func newForm(l *lang.Printer, texts string, values url.Values) *form {
-	return &form{l: l, ids: "f-", texts: texts + ".", values: values}
+func NewForm(l *lang.Printer, texts string, values url.Values) *Form {
+	return &Form{Lang: l, IDs: "f-", texts: texts + ".", values: values}
 }
 
-// add adds a field. What was typed replaces its value.
-func (f *form) add(x field) {
-	x.ID = f.ids + x.Name
-	x.Label = f.l.T(f.texts + x.Name)
-	if f.l.Has(f.texts + x.Name + "_help") {
-		x.Help = f.l.T(f.texts + x.Name + "_help")
+// Add adds a field. What was typed replaces its value.
+func (f *Form) Add(x Field) {
+	x.ID = f.IDs + x.Name
+	x.Label = f.Lang.T(f.texts + x.Name)
+	if f.Lang.Has(f.texts + x.Name + "_help") {
+		x.Help = f.Lang.T(f.texts + x.Name + "_help")
 	}
 	if f.values != nil && x.Type != "password" {
 		x.Value, x.Values = f.values.Get(x.Name), f.values[x.Name]
@@ -72,24 +72,24 @@ func (f *form) add(x field) {
 	f.Fields = append(f.Fields, x)
 }
 
-// options are values with the texts "<texts>.<key>.<value>" as labels, dots and
+// Options are values with the texts "<texts>.<key>.<value>" as labels, dots and
 // dashes of the value as underscores.
-func (f *form) options(key string, values ...string) (list []option) {
+func (f *Form) Options(key string, values ...string) (list []Option) {
 	for _, value := range values {
 		name := f.texts + key + "_" + strings.NewReplacer(".", "_", "-", "_").Replace(value)
-		o := option{Value: value, Label: textOf(f.l, name, value)}
-		if f.l.Has(name + "_help") {
-			o.Help = f.l.T(name + "_help")
+		o := Option{Value: value, Label: TextOf(f.Lang, name, value)}
+		if f.Lang.Has(name + "_help") {
+			o.Help = f.Lang.T(name + "_help")
 		}
 		list = append(list, o)
 	}
 	return list
 }
 
-// refuse shows violations at their fields: a violation's field is "links[0].url",
+// Refuse shows violations at their fields: a violation's field is "links[0].url",
 // and names says which field of the form that is; what no field has stands above
 // the form.
-func (f *form) refuse(bad commerce.Violations, names map[string]string) {
+func (f *Form) Refuse(bad commerce.Violations, names map[string]string) {
 	for _, v := range bad.List {
 		path := v.Field
 		name, known := names[path]
@@ -99,27 +99,27 @@ func (f *form) refuse(bad commerce.Violations, names map[string]string) {
 				name = list
 			}
 		}
-		f.fail(name, violationText(f.l, v))
+		f.Fail(name, ViolationText(f.Lang, v))
 	}
 	if bad.Any() && f.Alert == "" {
-		f.Alert = f.l.T("form.refused")
+		f.Alert = f.Lang.T("form.refused")
 	}
 }
 
-// fail shows an error at a field, or above the form where it has no such field.
-func (f *form) fail(name, text string) {
+// Fail shows an error at a field, or above the form where it has no such field.
+func (f *Form) Fail(name, text string) {
 	for i := range f.Fields {
 		if f.Fields[i].Name == name {
 			if f.Fields[i].Error == "" {
 				f.Fields[i].Error = text
 			}
 			if f.Alert == "" {
-				f.Alert = f.l.T("form.refused")
+				f.Alert = f.Lang.T("form.refused")
 			}
 			return
 		}
 	}
-	if f.Alert != "" && f.Alert != f.l.T("form.refused") {
+	if f.Alert != "" && f.Alert != f.Lang.T("form.refused") {
 		f.Alert += " "
 	} else {
 		f.Alert = ""
@@ -128,21 +128,21 @@ func (f *form) fail(name, text string) {
 }
 
 // Failed reports whether the form is shown again since something is wrong.
-func (f *form) Failed() bool { return f != nil && f.Alert != "" }
+func (f *Form) Failed() bool { return f != nil && f.Alert != "" }
 
 // Field returns a field by its name, for pages that place them one by one.
-func (f *form) Field(name string) field {
+func (f *Form) Field(name string) Field {
 	for _, x := range f.Fields {
 		if x.Name == name {
 			return x
 		}
 	}
-	return field{}
+	return Field{}
 }
 
-// violationText says what a violation is, in the language of the page: by the text
+// ViolationText says what a violation is, in the language of the page: by the text
 // "violation.<words of the format>", else in English.
-func violationText(l *lang.Printer, v commerce.Violation) string {
+func ViolationText(l *lang.Printer, v commerce.Violation) string {
 	words := v.Format
 	if words == "%s" || words == "" {
 		words = v.Message
@@ -161,8 +161,8 @@ func violationKey(format string) string {
 	return key[:min(len(key), 60)]
 }
 
-// done leads to a page after a form was done, which says so by the text
+// Done leads to a page after a form was done, which says so by the text
 // "done.<what>".
-func done(w http.ResponseWriter, r *http.Request, path, what string) {
-	http.Redirect(w, r, withValue(path, "done", what), http.StatusSeeOther)
+func Done(w http.ResponseWriter, r *http.Request, path, what string) {
+	http.Redirect(w, r, WithValue(path, "done", what), http.StatusSeeOther)
 }

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"slices"
@@ -19,25 +19,25 @@ var navigation = []struct {
 	name  string
 	pages []navPage
 }{
-	{"sales", []navPage{{id: "overview", path: overviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: ordersPath},
-		{id: "products", path: productsPath}, {id: "paths", path: pathsPath}}},
-	{"partners", []navPage{{id: "influencers", path: influencersPath}, {id: "reviews", path: reviewsPath}, {id: "signs", path: signsPath}}},
-	{"money", []navPage{{id: "payouts", path: payoutsPath}, {id: "statements", path: statementsPath}, {id: "costs", path: costsPath}}},
+	{"sales", []navPage{{id: "overview", path: OverviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: OrdersPath},
+		{id: "products", path: ProductsPath}, {id: "paths", path: PathsPath}}},
+	{"partners", []navPage{{id: "influencers", path: InfluencersPath}, {id: "reviews", path: ReviewsPath}, {id: "signs", path: SignsPath}}},
+	{"money", []navPage{{id: "payouts", path: PayoutsPath}, {id: "statements", path: StatementsPath}, {id: "costs", path: CostsPath}}},
 }
 
 // storeMenu is what the store's name leads to.
 var storeMenu = []navPage{
-	{id: "install", path: installPath, owner: true},
-	{id: "events", path: eventsPath},
-	{id: "delivery", path: deliveryPath},
-	{id: "keys", path: keysPath, owner: true},
-	{id: "settings", path: settingsPath},
-	{id: "people", path: peoplePath, owner: true},
-	{id: "audit", path: auditPath, owner: true},
+	{id: "install", path: InstallPath, owner: true},
+	{id: "events", path: EventsPath},
+	{id: "delivery", path: DeliveryPath},
+	{id: "keys", path: KeysPath, owner: true},
+	{id: "settings", path: SettingsPath},
+	{id: "people", path: PeoplePath, owner: true},
+	{id: "audit", path: AuditPath, owner: true},
 }
 
-// head is what every page of a store shows above its content.
-type head struct {
+// Head is what every page of a store shows above its content.
+type Head struct {
 	Title    string
 	Notice   string // may be empty
 	Done     string // what was done just now; may be empty
@@ -48,8 +48,8 @@ type head struct {
 	Live     string // path of the same page in each environment; empty where there is none
 	Sandbox  string
 	IsLive   bool
-	Stores   []navLink // other stores of this person
-	Menu     []navLink // of this store
+	Stores   []Link // other stores of this person
+	Menu     []Link // of this store
 	Nav      []navGroup
 	Where    string // the name of this page in the navigation; may be empty
 	Timezone string
@@ -61,43 +61,43 @@ type head struct {
 
 type navGroup struct {
 	Name  string
-	Links []navLink
+	Links []Link
 }
 
-type navLink struct {
+type Link struct {
 	Name, Path string
 	Current    bool
 }
 
-// head returns what stands above a page. page is its id in the navigation.
-func (v pageRequest) head(title, page string) head {
-	h := head{
-		Title: title, Notice: v.notice, Done: v.done, Store: v.current.Name, Role: v.lang.T("role." + v.current.Role),
-		Owner: v.mayChange(), Archived: v.archived(), IsLive: v.current.Environment == commerce.Live,
-		Timezone: v.current.Timezone, Page: page, Here: v.here, Company: v.current.CompanyID,
+// Head returns what stands above a page. page is its id in the navigation.
+func (v Request) Head(title, page string) Head {
+	h := Head{
+		Title: title, Notice: v.Notice, Done: v.Done, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
+		Owner: v.MayChange(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
+		Timezone: v.Current.Timezone, Page: page, Here: v.Here, Company: v.Current.CompanyID,
 	}
 	for _, group := range navigation {
-		h.Nav = append(h.Nav, navGroup{v.lang.T("nav." + group.name), v.links(group.pages, page)})
+		h.Nav = append(h.Nav, navGroup{v.Lang.T("nav." + group.name), v.links(group.pages, page)})
 	}
 	h.Menu = v.links(storeMenu, page)
 	h.Where = h.current()
-	seen := map[string]bool{v.current.StoreID: true}
-	for _, a := range v.accesses {
+	seen := map[string]bool{v.Current.StoreID: true}
+	for _, a := range v.Accesses {
 		switch {
-		case a.StoreID == v.current.StoreID && a.Environment == commerce.Live:
+		case a.StoreID == v.Current.StoreID && a.Environment == commerce.Live:
 			h.Live = samePage(page, a.CompanyID)
-		case a.StoreID == v.current.StoreID:
+		case a.StoreID == v.Current.StoreID:
 			h.Sandbox = samePage(page, a.CompanyID)
 		case !seen[a.StoreID]:
 			seen[a.StoreID] = true
-			h.Stores = append(h.Stores, navLink{Name: a.Name, Path: dayPath(a.CompanyID, "")})
+			h.Stores = append(h.Stores, Link{Name: a.Name, Path: DayPath(a.CompanyID, "")})
 		}
 	}
 	return h
 }
 
 // current is the name of the page that is shown, as the navigation has it.
-func (h head) current() string {
+func (h Head) current() string {
 	for _, group := range append(slices.Clip(h.Nav), navGroup{Links: h.Menu}) {
 		for _, link := range group.Links {
 			if link.Current {
@@ -108,10 +108,10 @@ func (h head) current() string {
 	return ""
 }
 
-func (v pageRequest) links(pages []navPage, current string) (list []navLink) {
+func (v Request) links(pages []navPage, current string) (list []Link) {
 	for _, p := range pages {
-		if !p.owner || v.current.Role == account.RoleOwner {
-			list = append(list, navLink{v.lang.T("nav." + p.id), storePath(p.path, v.current.CompanyID), p.id == current})
+		if !p.owner || v.Current.Role == account.RoleOwner {
+			list = append(list, Link{v.Lang.T("nav." + p.id), StorePath(p.path, v.Current.CompanyID), p.id == current})
 		}
 	}
 	return list
@@ -123,14 +123,14 @@ func samePage(page, companyID string) string {
 	for _, group := range navigation {
 		for _, p := range group.pages {
 			if p.id == page {
-				return storePath(p.path, companyID)
+				return StorePath(p.path, companyID)
 			}
 		}
 	}
 	for _, p := range storeMenu {
 		if p.id == page {
-			return storePath(p.path, companyID)
+			return StorePath(p.path, companyID)
 		}
 	}
-	return dayPath(companyID, "")
+	return DayPath(companyID, "")
 }

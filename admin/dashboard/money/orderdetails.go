@@ -1,9 +1,10 @@
-package dashboard
+package money
 
 import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -40,7 +41,7 @@ func orderDetails(l *lang.Printer, x facts.Explanation, currency string, zone *t
 		for _, item := range r.Items {
 			parts = append(parts, l.T("order.refund_items", l.Count(item.Quantity), item.ItemID))
 		}
-		lines = append(lines, l.T("order.refund", r.ID, strings.Join(append(parts, present(r.Reason)...), ", ")))
+		lines = append(lines, l.T("order.refund", r.ID, strings.Join(append(parts, site.Present(r.Reason)...), ", ")))
 	}
 	return lines
 }

@@ -1,28 +1,28 @@
-package dashboard
+package site
 
 import "github.com/shopspring/decimal"
 
-// chart is bars as the template "chart" draws them: an SVG, and a table with the
+// Chart is bars as the template "chart" draws them: an SVG, and a table with the
 // same numbers behind it (docs/adr/0011).
-type chart struct {
+type Chart struct {
 	Title          string
 	Ticks          []string // labels below the bars: of each, or of some at equal distances with those of both ends
 	Each           bool     // Ticks are of each bar
 	Columns        [2]string
 	More           []string // heads of further columns of the table
-	Bars           []bar
+	Bars           []Bar
 	Width, Height  int // of the SVG's own units
 	HasValues      bool
 	Greatest       string // text of the greatest bar
 	GreatestHeight int
 }
 
-// bar is one bar: Value says how high it is, Text is the value for people.
-type bar struct {
+// Bar is one bar: Value says how high it is, Text is the value for people.
+type Bar struct {
 	Label, Text string
 	More        []string        // one for each of chart.More
 	Value       decimal.Decimal // negative counts as 0
-	X, Y, W, H  int             // set by newChart
+	X, Y, W, H  int             // set by NewChart
 }
 
 // Units of a chart's SVG.
@@ -32,10 +32,10 @@ const (
 	barGap      = 4
 )
 
-// newChart scales bars to the greatest of them. label and value are the heads of
+// NewChart scales bars to the greatest of them. label and value are the heads of
 // the table's columns.
-func newChart(title, label, value string, bars []bar) *chart {
-	c := &chart{Title: title, Columns: [2]string{label, value}, Bars: bars, Width: len(bars) * (barWidth + barGap), Height: chartHeight}
+func NewChart(title, label, value string, bars []Bar) *Chart {
+	c := &Chart{Title: title, Columns: [2]string{label, value}, Bars: bars, Width: len(bars) * (barWidth + barGap), Height: chartHeight}
 	if len(bars) == 0 {
 		return c
 	}
@@ -62,7 +62,7 @@ func newChart(title, label, value string, bars []bar) *chart {
 const mostTicks = 5
 
 // ticks labels each bar where they are few, else some at equal distances.
-func (c *chart) ticks() {
+func (c *Chart) ticks() {
 	n := min(len(c.Bars), mostTicks)
 	c.Each = n == len(c.Bars)
 	for i := range n {

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"bytes"
@@ -80,8 +80,8 @@ func (a assets) url(name string) (string, error) {
 	return "/dashboard/assets/" + name + "?v=" + file.tag, nil
 }
 
-// serveAsset answers with the embedded file that the path names.
-func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request) {
+// ServeAsset answers with the embedded file that the path names.
+func (s *Site) ServeAsset(w http.ResponseWriter, r *http.Request) {
 	file, ok := s.assets[r.PathValue("name")]
 	if !ok {
 		http.NotFound(w, r)
@@ -135,18 +135,18 @@ func parsePages(a assets, l *lang.Printer) (pages, error) {
 	return list, nil
 }
 
-// fragment writes a template that a page's file defines, without the layout around it.
-func (s *Site) fragment(l *lang.Printer, name, part string, data any) (string, error) {
+// Fragment writes a template that a page's file defines, without the layout around it.
+func (s *Site) Fragment(l *lang.Printer, name, part string, data any) (string, error) {
 	var html bytes.Buffer
 	err := s.pages[l.Tag][name].ExecuteTemplate(&html, part, data)
 	return html.String(), err
 }
 
-// render writes a page whole, in the language of the request, or an error page if
+// Render writes a page whole, in the language of the request, or an error page if
 // the template fails. No text of it turns the direction of another.
-func (s *Site) render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
+func (s *Site) Render(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var page bytes.Buffer
-	if err := s.pages[s.langOf(r).Tag][name].ExecuteTemplate(&page, "layout.html", data); err != nil {
+	if err := s.pages[s.LangOf(r).Tag][name].ExecuteTemplate(&page, "layout.html", data); err != nil {
 		s.Log.Error("dashboard: render", "page", name, "error", err)
 		http.Error(w, "The page could not be made. Try again.", http.StatusInternalServerError)
 		return
@@ -164,69 +164,69 @@ type problemPage struct {
 	Back     string
 }
 
-// problem answers with a page whose words are the texts "problem.<key>" and
+// Problem answers with a page whose words are the texts "problem.<key>" and
 // "problem.<key>_text".
-func (s *Site) problem(w http.ResponseWriter, r *http.Request, status int, key string) {
+func (s *Site) Problem(w http.ResponseWriter, r *http.Request, status int, key string) {
 	s.showProblem(w, r, status, key, false)
 }
 
-// problemOf is problem for somebody who is logged in: the page has a log-out.
-func (s *Site) problemOf(w http.ResponseWriter, r *http.Request, status int, key string) {
+// ProblemOf is problem for somebody who is logged in: the page has a log-out.
+func (s *Site) ProblemOf(w http.ResponseWriter, r *http.Request, status int, key string) {
 	s.showProblem(w, r, status, key, true)
 }
 
 func (s *Site) showProblem(w http.ResponseWriter, r *http.Request, status int, key string, loggedIn bool) {
-	l := s.langOf(r)
-	s.render(w, r, status, "problem.html",
+	l := s.LangOf(r)
+	s.Render(w, r, status, "problem.html",
 		problemPage{Title: l.T("problem." + key), Text: l.T("problem." + key + "_text"), LoggedIn: loggedIn, Back: "/dashboard/"})
 }
 
-// unavailable answers 503 after an error, which is logged and not shown. Guesses
+// Unavailable answers 503 after an error, which is logged and not shown. Guesses
 // are answered 429 and not logged: whoever guesses must not fill the log.
-func (s *Site) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Site) Unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // the client hung up
 	}
-	if errors.Is(err, errTooManyGuesses) {
+	if errors.Is(err, ErrTooManyGuesses) {
 		w.Header().Set("Retry-After", "1")
-		s.problem(w, r, http.StatusTooManyRequests, "too_many")
+		s.Problem(w, r, http.StatusTooManyRequests, "too_many")
 		return
 	}
 	if errors.Is(err, commerce.ErrArchived) { // since the page was asked for, or it is the store's other company
-		s.problemOf(w, r, http.StatusForbidden, "archived")
+		s.ProblemOf(w, r, http.StatusForbidden, "archived")
 		return
 	}
 	// The route and not the path: the path of a statement's link opens it.
 	s.Log.Error("dashboard: request failed", "route", r.Pattern, "error", err)
 	w.Header().Set("Retry-After", "5")
-	s.problem(w, r, http.StatusServiceUnavailable, "unavailable")
+	s.Problem(w, r, http.StatusServiceUnavailable, "unavailable")
 }
 
-// errTooManyGuesses says that a network has shown too many refresh tokens that
+// ErrTooManyGuesses says that a network has shown too many refresh tokens that
 // nobody has: another is not looked up.
-var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
+var ErrTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
 
-var errBadAddress = errors.New("dashboard: the address asks for what there is not")
+var ErrBadAddress = errors.New("dashboard: the address asks for what there is not")
 
-func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
+func Seconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
 
-// refuse answers for what could not be shown.
-func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// Refuse answers for what could not be shown.
+func (s *Site) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
-	case errors.Is(err, errBadAddress):
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+	case errors.Is(err, ErrBadAddress):
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 	case errors.Is(err, reports.ErrTooManyRows), errors.Is(err, reports.ErrTooManyChannels):
-		s.problemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
+		s.ProblemOf(w, r, http.StatusUnprocessableEntity, "too_many_rows")
 	default:
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 	}
 }
 
-// notFoundOr answers a form that named what is not there, or unavailable.
-func (s *Site) notFoundOr(w http.ResponseWriter, r *http.Request, err error, key string) {
+// NotFoundOr answers a form that named what is not there, or unavailable.
+func (s *Site) NotFoundOr(w http.ResponseWriter, r *http.Request, err error, key string) {
 	if errors.Is(err, commerce.ErrNotFound) {
-		s.problemOf(w, r, http.StatusNotFound, key)
+		s.ProblemOf(w, r, http.StatusNotFound, key)
 		return
 	}
-	s.unavailable(w, r, err)
+	s.Unavailable(w, r, err)
 }

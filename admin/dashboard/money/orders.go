@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fold"
@@ -22,49 +23,49 @@ const (
 
 // ordersPage is what templates/orders.html shows.
 type ordersPage struct {
-	head
+	site.Head
 	Text, From, To, Coupon, Influencer string // what was asked for
 	Of, All                            string // the influencer whose orders these are, and the path of all orders; empty: all
-	Statuses                           []option
-	List                               []orderRow
+	Statuses                           []site.Option
+	List                               []site.OrderRow
 	More, First                        string
 	Searched                           bool
 	Begins                             bool   // no order ever came
 	Install                            string // path of the page that connects the shop
 }
 
-func (s *moneyPages) orderRoutes() []route {
-	return []route{
-		{pattern: "GET /dashboard/order", handle: s.order},
-		{pattern: "POST /dashboard/order/evidence", owner: true, handle: s.decide},
-		{pattern: "GET " + ordersPath, handle: s.orders},
+func (s *Pages) orderRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET /dashboard/order", Handle: s.order},
+		{Pattern: "POST /dashboard/order/evidence", Owner: true, Handle: s.decide},
+		{Pattern: "GET " + site.OrdersPath, Handle: s.orders},
 	}
 }
 
 // orders lists orders by filters, or looks for some by what a person knows of them:
 // their number, or the customer's e-mail, of which only the keyed hash is looked up.
-func (s *moneyPages) orders(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	page := askedOrders(query)
-	page.head = v.head(v.lang.T("orders.title"), "orders")
+	page.Head = v.Head(v.Lang.T("orders.title"), "orders")
 	after, err := commerce.ParseCursor(query.Get("after"))
 	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	page.Statuses = []option{{Label: v.lang.T("orders.any")}}
-	for i, word := range statusWords {
+	page.Statuses = []site.Option{{Label: v.Lang.T("orders.any")}}
+	for i, word := range site.StatusWords {
 		n := strconv.Itoa(i)
-		page.Statuses = append(page.Statuses, option{Value: n, Label: v.lang.T("status." + word), Chosen: n == query.Get("status")})
+		page.Statuses = append(page.Statuses, site.Option{Value: n, Label: v.Lang.T("status." + word), Chosen: n == query.Get("status")})
 	}
 	if err := s.ofInfluencer(r, v, &page, query.Get("status")); err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	var list []commerce.Sale
 	if page.Text == "" {
-		page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "status", query.Get("status"), "from", page.From, "to", page.To,
-			"coupon", page.Coupon, "influencer", page.Influencer)
+		page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "status", query.Get("status"), "from", page.From,
+			"to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
 	}
 	if page.Text != "" {
 		page.Searched = true
@@ -73,30 +74,30 @@ func (s *moneyPages) orders(w http.ResponseWriter, r *http.Request, v pageReques
 		list, err = s.listOrders(r, v, &page, query.Get("status"), after)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, sale := range list {
-		row := viewSale(v.lang, sale, v.current.CompanyID, zone)
-		row.Time = v.lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
+		row := site.ViewSale(v.Lang, sale, v.Current.CompanyID, zone)
+		row.Time = v.Lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
 		page.List = append(page.List, row)
 	}
-	page.Install = storePath(installPath, v.current.CompanyID)
+	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
 	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+query.Get("status") == ""
-	s.render(w, r, http.StatusOK, "orders.html", page)
+	s.Render(w, r, http.StatusOK, "orders.html", page)
 }
 
 // ofInfluencer tells whose orders the page shows.
-func (s *moneyPages) ofInfluencer(r *http.Request, v pageRequest, page *ordersPage, status string) error {
+func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, status string) error {
 	if page.Influencer == "" || page.Text != "" {
 		return nil
 	}
-	page.All = storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
-	of, err := s.db.Influencer(r.Context(), v.current.CompanyID, strings.ToLower(page.Influencer))
+	page.All = site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
+	of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(page.Influencer))
 	page.Of = of.Name
 	if errors.Is(err, commerce.ErrNotFound) {
-		page.Of, err = v.lang.T("orders.archived"), nil
+		page.Of, err = v.Lang.T("orders.archived"), nil
 	}
 	return err
 }
@@ -127,10 +128,10 @@ func orderFiltersAreGood(page *ordersPage, status string) bool {
 		(page.Text == "" || commerce.IsID(page.Text))
 }
 
-func (s *moneyPages) findOrders(r *http.Request, v pageRequest, text string) ([]commerce.Sale, error) {
+func (s *Pages) findOrders(r *http.Request, v site.Request, text string) ([]commerce.Sale, error) {
 	search := commerce.OrderSearch{Text: text, Limit: ordersPerPage}
 	if strings.Contains(text, "@") && s.hasher != nil {
-		company, err := s.db.Company(r.Context(), v.current.CompanyID)
+		company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func (s *moneyPages) findOrders(r *http.Request, v pageRequest, text string) ([]
 			}
 		}
 	}
-	return s.db.FindOrders(r.Context(), v.current.CompanyID, search)
+	return s.db.FindOrders(r.Context(), v.Current.CompanyID, search)
 }
 
 // storedOrderID is an order's id, which its body has.
@@ -154,17 +155,17 @@ func storedOrderID(o commerce.StoredOrder) string {
 	return body.OrderID
 }
 
-func (s *moneyPages) listOrders(r *http.Request, v pageRequest, page *ordersPage, status string,
+func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, status string,
 	after commerce.Cursor) ([]commerce.Sale, error) {
 	filter := page.filter(status)
 	filter.After, filter.Limit = after, ordersPerPage+1
-	found, err := s.db.Orders(r.Context(), v.current.CompanyID, filter)
+	found, err := s.db.Orders(r.Context(), v.Current.CompanyID, filter)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	here := func(cursor string) string {
-		return storePath(ordersPath, v.current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon, "influencer",
-			page.Influencer, "after", cursor)
+		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
+			"influencer", page.Influencer, "after", cursor)
 	}
 	if !after.IsZero() {
 		page.First = here("")
@@ -177,39 +178,39 @@ func (s *moneyPages) listOrders(r *http.Request, v pageRequest, page *ordersPage
 		last := found[ordersPerPage-1]
 		page.More = here(commerce.Cursor{At: last.CreatedAt, OrderID: storedOrderID(last)}.String())
 	}
-	return s.db.SalesOf(r.Context(), v.current.CompanyID, ids)
+	return s.db.SalesOf(r.Context(), v.Current.CompanyID, ids)
 }
 
 // decide is what the merchant decides about an influencer's link, as
 // POST /order/{orderId}/evidence does.
-func (s *moneyPages) decide(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request) {
 	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
 		Decision: r.PostForm.Get("decision")}
 	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
-	sale, err := s.db.ExplainedSale(r.Context(), v.current.CompanyID, decision.OrderID)
+	sale, err := s.db.ExplainedSale(r.Context(), v.Current.CompanyID, decision.OrderID)
 	if err == nil {
 		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
-		err = s.db.DecideEvidence(r.Context(), s.author(v), decision)
+		err = s.db.DecideEvidence(r.Context(), s.Author(v), decision)
 	}
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
-		s.problemOf(w, r, http.StatusNotFound, "no_order")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
 		return
 	case errors.Is(err, commerce.ErrTooManyDecisions):
-		s.problemOf(w, r, http.StatusConflict, "too_many_decisions")
+		s.ProblemOf(w, r, http.StatusConflict, "too_many_decisions")
 		return
 	case err != nil:
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	to := orderPath(v.current.CompanyID, decision.OrderID)
+	to := site.OrderPath(v.Current.CompanyID, decision.OrderID)
 	if r.PostForm.Get("from") == "reviews" {
-		to = storePath(reviewsPath, v.current.CompanyID, "decided", decision.OrderID)
+		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
 	}
 	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
 		commerce.EvidenceWithdraw: "decided_withdraw"}
-	done(w, r, to, what[decision.Decision])
+	site.Done(w, r, to, what[decision.Decision])
 }

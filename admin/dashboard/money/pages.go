@@ -1,18 +1,19 @@
-package dashboard
+package money
 
 import (
 	"context"
 	"io"
 	"slices"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
-// MoneyConfig of the pages of money.
-type MoneyConfig struct {
+// Config of the pages of money.
+type Config struct {
 	// Links signs the links that show an influencer one statement.
 	Links *statementlink.Signer
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
@@ -20,9 +21,9 @@ type MoneyConfig struct {
 	Hasher *identity.Hasher
 }
 
-// MoneyDatabase is what the pages of money read and keep. Errors are internal/commerce's
+// Database is what the pages of money read and keep. Errors are internal/commerce's
 // kinds.
-type MoneyDatabase interface {
+type Database interface {
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
@@ -53,29 +54,29 @@ type MoneyDatabase interface {
 	CompanyName(ctx context.Context, companyID string) (string, error)
 }
 
-// moneyPages are the pages of orders and of what is owed for them. Safe for concurrent use.
-type moneyPages struct {
-	*Site
-	db        MoneyDatabase
+// Pages are the pages of orders and of what is owed for them. Safe for concurrent use.
+type Pages struct {
+	*site.Site
+	db        Database
 	links     *statementlink.Signer
 	hasher    *identity.Hasher
 	linkReads *throttle.Buckets // of statements by their links
 }
 
-// newMoneyPages makes the pages.
-func newMoneyPages(site *Site, config MoneyConfig, db MoneyDatabase) *moneyPages {
-	return &moneyPages{Site: site, db: db, links: config.Links, hasher: config.Hasher, linkReads: throttle.New(linkEvery, linkBurst)}
+// New makes the pages.
+func New(shared *site.Site, config Config, db Database) *Pages {
+	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, linkReads: throttle.New(linkEvery, linkBurst)}
 }
 
-// moneyRoutes are the pages and forms of those who are logged in.
-func (s *moneyPages) moneyRoutes() []route {
+// Routes are the pages and forms of those who are logged in.
+func (s *Pages) Routes() []site.Route {
 	return slices.Concat(s.salesRoutes(), s.orderRoutes(), s.payoutRoutes(), s.listRoutes())
 }
 
-// open are the pages of those who have a link to a statement.
-func (s *moneyPages) open() []openRoute {
-	return []openRoute{
-		{"GET " + statementlink.Path + "{token}", s.withLink(s.linked)},
-		{"GET " + statementlink.Path + "{token}/csv", s.withLink(s.linkedCSV)},
+// Open are the pages of those who have a link to a statement.
+func (s *Pages) Open() []site.OpenRoute {
+	return []site.OpenRoute{
+		{Pattern: "GET " + statementlink.Path + "{token}", Handle: s.withLink(s.linked)},
+		{Pattern: "GET " + statementlink.Path + "{token}/csv", Handle: s.withLink(s.linkedCSV)},
 	}
 }

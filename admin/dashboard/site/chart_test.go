@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ func TestLabelsBelowAChart(t *testing.T) {
 	t.Parallel()
 	f := func(n int, each bool, want ...string) {
 		t.Helper()
-		bars := make([]bar, n)
+		bars := make([]Bar, n)
 		for i := range bars {
 			bars[i].Label = fmt.Sprint(i + 1)
 		}
-		if c := newChart("", "", "", bars); !slices.Equal(c.Ticks, want) || c.Each != each {
+		if c := NewChart("", "", "", bars); !slices.Equal(c.Ticks, want) || c.Each != each {
 			t.Errorf("%d bars: %q, each: %t", n, c.Ticks, c.Each)
 		}
 	}

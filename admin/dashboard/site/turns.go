@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// turns bounds how many requests do at the same time what takes much memory or work: in
+// Turns bounds how many requests do at the same time what takes much memory or work: in
 // all, and of one person, so that others have their turn too. Safe for concurrent use.
-type turns struct {
+type Turns struct {
 	what string // is done: "files are made"
 	all  chan struct{}
 	each int
@@ -22,12 +22,22 @@ type personsTurns struct {
 	requests int // that have a turn or wait for one
 }
 
-func newTurns(what string, all, each int) *turns {
-	return &turns{what: what, all: make(chan struct{}, all), each: each, people: map[string]*personsTurns{}}
+func NewTurns(what string, all, each int) *Turns {
+	return &Turns{what: what, all: make(chan struct{}, all), each: each, people: map[string]*personsTurns{}}
 }
 
-// take waits for a turn of a person. The caller calls end when the work is done.
-func (t *turns) take(ctx context.Context, personID string) (end func(), err error) {
+// Requests counts those of a person that have a turn or wait for one.
+func (t *Turns) Requests(personID string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.people[personID]; p != nil {
+		return p.requests
+	}
+	return 0
+}
+
+// Take waits for a turn of a person. The caller calls end when the work is done.
+func (t *Turns) Take(ctx context.Context, personID string) (end func(), err error) {
 	t.mu.Lock()
 	p := t.people[personID]
 	if p == nil {

@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -16,8 +17,8 @@ import (
 
 // orderPage is what templates/order.html shows.
 type orderPage struct {
-	head
-	Order     orderRow
+	site.Head
+	Order     site.OrderRow
 	ID        string
 	When      string
 	Back      string
@@ -88,49 +89,49 @@ type modelLine struct {
 
 type modelPart struct{ Who, Share, Amount string }
 
-func (s *moneyPages) order(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 	id := r.URL.Query().Get("id")
 	var e commerce.ExplainedSale
 	err := commerce.ErrNotFound
 	if commerce.IsID(id) {
-		e, err = s.db.ExplainedSale(r.Context(), v.current.CompanyID, id)
+		e, err = s.db.ExplainedSale(r.Context(), v.Current.CompanyID, id)
 	}
 	if errors.Is(err, commerce.ErrNotFound) {
-		s.problemOf(w, r, http.StatusNotFound, "no_order")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
 		return
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	page := orderPage{
-		head:  v.head(v.lang.T("order.title", orderName(e.Sale)), "orders"),
-		Order: viewSale(v.lang, e.Sale, v.current.CompanyID, zone), ID: e.Sale.OrderID,
-		When: v.lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
-		Back: dayPath(v.current.CompanyID, e.Sale.Day),
+		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
+		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,
+		When: v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
+		Back: site.DayPath(v.Current.CompanyID, e.Sale.Day),
 	}
-	page.ledger(v.lang, e, zone)
+	page.ledger(v.Lang, e, zone)
 	if e.Sale.InfluencerID != "" {
-		page.Verdict = verdict(v.lang, e.Sale, false)
+		page.Verdict = verdict(v.Lang, e.Sale, false)
 	}
 	var x facts.Explanation
 	if len(e.Explanation) > 0 {
 		if err := json.Unmarshal(e.Explanation, &x); err != nil {
 			// The page still shows the order and its ledger.
-			s.Log.Error("dashboard: explanation is not in its shape", "company", v.current.CompanyID, "order", id, "error", err)
+			s.Log.Error("dashboard: explanation is not in its shape", "company", v.Current.CompanyID, "order", id, "error", err)
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
-			page.explain(v.lang, x, e.Sale, zone)
+			page.explain(v.Lang, x, e.Sale, zone)
 		}
 	}
 	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
 		page.Changing, page.Decide = true, "" // the decision is on its way to the processor
 	}
-	if page.Clean = orderPath(v.current.CompanyID, e.Sale.OrderID); !page.Explained || page.Changing {
-		page.Again = v.here
+	if page.Clean = site.OrderPath(v.Current.CompanyID, e.Sale.OrderID); !page.Explained || page.Changing {
+		page.Again = v.Here
 	}
-	s.render(w, r, http.StatusOK, "order.html", page)
+	s.Render(w, r, http.StatusOK, "order.html", page)
 }
 
 // verdict says who is credited and why. unpaid: no commission is owed, whatever
@@ -162,7 +163,7 @@ func (p *orderPage) ledger(l *lang.Printer, e commerce.ExplainedSale, zone *time
 		net.add(entry.Currency, decimal.NewFromInt(entry.AmountMinor))
 		p.Ledger = append(p.Ledger, ledgerLine{
 			Entry: entry.Entry, When: l.Instant(entry.At.In(zone)), Stamp: entry.At.In(zone).Format(time.RFC3339),
-			Kind: textOf(l, "entry."+entry.Kind, entry.Kind), Who: entry.Influencer,
+			Kind: site.TextOf(l, "entry."+entry.Kind, entry.Kind), Who: entry.Influencer,
 			Agreement: agreement(l, entry, e.Sale.Currency), Cause: causeWords(l, entry.Cause, zone),
 			Amount: l.Money(entry.AmountMinor, entry.Currency), Negative: entry.AmountMinor < 0, ReversesEntryShown: entry.Reverses,
 		})
@@ -172,7 +173,7 @@ func (p *orderPage) ledger(l *lang.Printer, e commerce.ExplainedSale, zone *time
 
 func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.Sale, zone *time.Location) {
 	for _, k := range x.Keys {
-		name, about := keyWords(l, string(k.Kind))
+		name, about := site.KeyWords(l, string(k.Kind))
 		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
 		switch {
 		case k.HubOf == facts.HubOfOrders:
@@ -204,7 +205,7 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	if x.Payout.PayableOn != "" {
 		p.PayableOn = l.Day(x.Payout.PayableOn)
 	}
-	p.State, p.StateIs = stateWords(l, x.Payout.State, len(p.Ledger) > 0)
+	p.State, p.StateIs = site.StateWords(l, x.Payout.State, len(p.Ledger) > 0)
 	p.TakenBack = x.Payout.State == facts.PayoutReversed
 	p.Base = amount(l, x.Payout.Base, sale.Currency)
 	for _, c := range x.Payout.Costs {
@@ -227,7 +228,7 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 			for _, part := range parts {
 				who := part.Influencer
 				if who == "" {
-					who = channelWords(l, part.Channel)
+					who = site.ChannelWords(l, part.Channel)
 				}
 				line.Parts = append(line.Parts, modelPart{who, sharePercent(l, part.Share), amount(l, part.Amount, sale.Currency)})
 			}
@@ -241,14 +242,14 @@ func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) tou
 	if at, err := time.Parse(time.RFC3339, t.At); err == nil {
 		line.When = l.Time(at.In(zone))
 	}
-	line.What = strings.Join(present(t.Source, t.Medium), " / ")
+	line.What = strings.Join(site.Present(t.Source, t.Medium), " / ")
 	if t.Source == "(direct)" {
 		line.What = l.T("order.direct")
 	}
 	if line.What == "" {
-		line.What = channelWords(l, t.Channel)
+		line.What = site.ChannelWords(l, t.Channel)
 	}
-	if name, _ := keyWords(l, t.MatchedBy); name != "" {
+	if name, _ := site.KeyWords(l, t.MatchedBy); name != "" {
 		line.By = strings.ToLower(name)
 	}
 	if t.Influencer != "" {

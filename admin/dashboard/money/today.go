@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // todayPage is what templates/today.html shows.
 type todayPage struct {
-	head
+	site.Head
 	dayView
 	Day       string // YYYY-MM-DD
 	DayText   string
@@ -30,16 +31,16 @@ type todayPage struct {
 	FeedLimit int
 	APIPath   string // for the empty state's example
 	Install   string // path of the page that connects a shop
-	BlankRow  orderRow
+	BlankRow  site.OrderRow
 	BlankLine influencerRow
 }
 
-func (s *moneyPages) salesRoutes() []route {
-	return []route{{pattern: "GET /dashboard/{$}", handle: s.today}}
+func (s *Pages) salesRoutes() []site.Route {
+	return []site.Route{{Pattern: "GET /dashboard/{$}", Handle: s.today}}
 }
 
-func (s *moneyPages) today(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	zone := zoneOf(v.current.Timezone)
+func (s *Pages) today(w http.ResponseWriter, r *http.Request, v site.Request) {
+	zone := site.ZoneOf(v.Current.Timezone)
 	now := s.Now().In(zone)
 	today := now.Format(time.DateOnly)
 	query := r.URL.Query()
@@ -49,53 +50,53 @@ func (s *moneyPages) today(w http.ResponseWriter, r *http.Request, v pageRequest
 	}
 	date, err := commerce.ParseDay(day, zone)
 	if err != nil {
-		s.problemOf(w, r, http.StatusBadRequest, "no_day")
+		s.ProblemOf(w, r, http.StatusBadRequest, "no_day")
 		return
 	}
 	before, err := commerce.ParseCursor(query.Get("before"))
 	if err != nil {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_address")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	d, err := s.db.DaySales(r.Context(), v.current.CompanyID, day, before, feedLength)
+	d, err := s.db.DaySales(r.Context(), v.Current.CompanyID, day, before, feedLength)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	page := todayPage{
-		head: v.head(v.lang.T("sales.today"), "today"), dayView: viewDay(v.lang, d, v.current, zone),
-		Day: day, DayText: v.lang.LongDate(date), LastDay: today, IsToday: day == today,
+		Head: v.Head(v.Lang.T("sales.today"), "today"), dayView: viewDay(v.Lang, d, v.Current, zone),
+		Day: day, DayText: v.Lang.LongDate(date), LastDay: today, IsToday: day == today,
 		EndsIn:   time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, zone).Sub(now).Milliseconds(),
 		Watch:    before.IsZero(),
-		Previous: dayPath(v.current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
-		APIPath: apiPath(v.current.Environment, "order"), Install: storePath(installPath, v.current.CompanyID),
+		Previous: site.DayPath(v.Current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
+		APIPath: site.APIPath(v.Current.Environment, "order"), Install: site.StorePath(site.InstallPath, v.Current.CompanyID),
 	}
-	page.File = storePath(ordersPath+csvEnding, v.current.CompanyID, "from", day, "to", day)
+	page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "from", day, "to", day)
 	if !page.IsToday {
-		page.Title = v.lang.Date(date)
+		page.Title = v.Lang.Date(date)
 	}
 	if day < today {
-		page.Next = dayPath(v.current.CompanyID, date.AddDate(0, 0, 1).Format(time.DateOnly))
+		page.Next = site.DayPath(v.Current.CompanyID, date.AddDate(0, 0, 1).Format(time.DateOnly))
 	}
 	if d.More {
 		last := d.Sales[len(d.Sales)-1]
 		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
-		page.Older = dayPath(v.current.CompanyID, day) + "&before=" + url.QueryEscape(older.String())
+		page.Older = site.DayPath(v.Current.CompanyID, day) + "&before=" + url.QueryEscape(older.String())
 	}
 	if !before.IsZero() {
-		page.Newest = dayPath(v.current.CompanyID, day)
+		page.Newest = site.DayPath(v.Current.CompanyID, day)
 	}
-	s.render(w, r, http.StatusOK, "today.html", page)
+	s.Render(w, r, http.StatusOK, "today.html", page)
 }
 
 // Changed implements live.Feed.
-func (s *moneyPages) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
+func (s *Pages) Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error) {
 	return s.db.SalesSince(ctx, companyID, day, since, feedLength)
 }
 
 // Update implements live.Feed: it returns the day's sums and some of its orders
 // as texts of the page.
-func (s *moneyPages) Update(ctx context.Context, company account.Access, day, tag string, orderIDs []string) (live.Update, error) {
+func (s *Pages) Update(ctx context.Context, company account.Access, day, tag string, orderIDs []string) (live.Update, error) {
 	l := s.Languages.Of(tag)
 	if l == nil {
 		l = s.Languages.All()[0]
@@ -115,7 +116,7 @@ func (s *moneyPages) Update(ctx context.Context, company account.Access, day, ta
 		}
 	}
 	d.Sales = ofDay
-	view := viewDay(l, d, company, zoneOf(company.Timezone))
+	view := viewDay(l, d, company, site.ZoneOf(company.Timezone))
 	view.Gone = gone
 	body, err := json.Marshal(view)
 	if err != nil {

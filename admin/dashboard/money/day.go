@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -21,9 +22,9 @@ const (
 type dayView struct {
 	AsOf        int64           `json:"asOf"` // the database's clock, Unix µs: an older update is dropped
 	Cursor      string          `json:"cursor"`
-	Tiles       []tile          `json:"tiles"`
+	Tiles       []site.Tile     `json:"tiles"`
 	Influencers []influencerRow `json:"influencers"`
-	Orders      []orderRow      `json:"orders"` // newest first
+	Orders      []site.OrderRow `json:"orders"` // newest first
 	Gone        []string        `json:"gone,omitempty"`
 	Hidden      string          `json:"hidden,omitempty"` // how many influencers the table leaves out
 }
@@ -41,16 +42,16 @@ type influencerRow struct {
 }
 
 func viewDay(l *lang.Printer, d commerce.DaySales, c account.Access, zone *time.Location) dayView {
-	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []orderRow{}}
+	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []site.OrderRow{}}
 	v.Tiles = tiles(l, d, c.Currency)
 	v.Influencers, v.Hidden = influencerRows(l, d, c.Currency)
 	for _, sale := range d.Sales {
-		v.Orders = append(v.Orders, viewSale(l, sale, c.CompanyID, zone))
+		v.Orders = append(v.Orders, site.ViewSale(l, sale, c.CompanyID, zone))
 	}
 	return v
 }
 
-func tiles(l *lang.Printer, d commerce.DaySales, home string) []tile {
+func tiles(l *lang.Printer, d commerce.DaySales, home string) []site.Tile {
 	byStatus := map[int]int64{}
 	approved, pending, credited, expected, earned := sums{}, sums{}, sums{}, sums{}, sums{}
 	var approvedOrders, creditedOrders int64
@@ -74,7 +75,7 @@ func tiles(l *lang.Printer, d commerce.DaySales, home string) []tile {
 		earned.add(c.Currency, c.AmountMinor)
 	}
 	var states, shares []string
-	for status, word := range statusWords {
+	for status, word := range site.StatusWords {
 		if n := byStatus[status]; n > 0 {
 			states = append(states, l.N("sales.count_"+word, n))
 		}
@@ -96,19 +97,20 @@ func tiles(l *lang.Printer, d commerce.DaySales, home string) []tile {
 		if list == nil {
 			return ""
 		}
-		return l.T(key, and(l, list))
+		return l.T(key, site.JoinAnd(l, list))
 	}
-	list := []tile{
-		{"orders", l.T("sales.orders"), []string{l.Count(byStatus[0] + byStatus[1] + byStatus[2])}, strings.Join(states, " · "), ""},
-		{"approved", l.T("sales.approved"), approved.lines(l, home), note(pending, "sales.plus_pending"), ""},
-		{"credited", l.T("sales.credited"), credited.lines(l, home), l.N("sales.n_orders", creditedOrders), ""},
-		{"commission", l.T("sales.commission"), earned.lines(l, home), note(expected, "sales.plus_expected"), ""},
-		{"share", l.T("sales.share"), shares, l.N("sales.of_orders", approvedOrders, creditedOrders), ""},
+	list := []site.Tile{
+		{ID: "orders", Label: l.T("sales.orders"), Lines: []string{l.Count(byStatus[0] + byStatus[1] + byStatus[2])},
+			Note: strings.Join(states, " · ")},
+		{ID: "approved", Label: l.T("sales.approved"), Lines: approved.lines(l, home), Note: note(pending, "sales.plus_pending")},
+		{ID: "credited", Label: l.T("sales.credited"), Lines: credited.lines(l, home), Note: l.N("sales.n_orders", creditedOrders)},
+		{ID: "commission", Label: l.T("sales.commission"), Lines: earned.lines(l, home), Note: note(expected, "sales.plus_expected")},
+		{ID: "share", Label: l.T("sales.share"), Lines: shares, Note: l.N("sales.of_orders", approvedOrders, creditedOrders)},
 	}
 	for i := range list {
-		list[i].Size = sizeOf(list[i].Lines...)
+		list[i].Size = site.SizeOf(list[i].Lines...)
 		for j, line := range list[i].Lines {
-			list[i].Lines[j] = breakable(line, list[i].Size)
+			list[i].Lines[j] = site.Breakable(line, list[i].Size)
 		}
 	}
 	return list

@@ -1,4 +1,4 @@
-package dashboard
+package money
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -68,7 +69,7 @@ type statementView struct {
 
 // after is the path of the page that begins after an order.
 func (v statementView) after(orderID string) string {
-	return withValue(v.path, "after", orderID)
+	return site.WithValue(v.path, "after", orderID)
 }
 
 // linkedPolicy is stricter than that of the other pages: it has no script.
@@ -76,32 +77,32 @@ const linkedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form
 
 // withLink answers a request for a linked statement: by serve, or with why the link shows
 // nothing. A refused link says no more than that, so that nobody learns which there are.
-func (s *moneyPages) withLink(serve func(w http.ResponseWriter, r *http.Request, v statementView)) http.HandlerFunc {
+func (s *Pages) withLink(serve func(w http.ResponseWriter, r *http.Request, v statementView)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// No search engine keeps the page, and no other site learns its address.
 		w.Header().Set("X-Robots-Tag", "noindex, nofollow, noarchive")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		l, err := s.links.Read(r.PathValue("token"), s.Now())
 		if errors.Is(err, statementlink.ErrExpired) {
-			s.problem(w, r, http.StatusGone, "link_expired")
+			s.Problem(w, r, http.StatusGone, "link_expired")
 			return
 		}
 		if err != nil {
-			s.problem(w, r, http.StatusNotFound, "link_refused")
+			s.Problem(w, r, http.StatusNotFound, "link_refused")
 			return
 		}
 		if got := s.linkReads.Take(l.StatementID, s.Now()); !got.OK {
-			w.Header().Set("Retry-After", strconv.Itoa(secondsOf(got.Wait)))
-			s.problem(w, r, http.StatusTooManyRequests, "link_too_often")
+			w.Header().Set("Retry-After", strconv.Itoa(site.Seconds(got.Wait)))
+			s.Problem(w, r, http.StatusTooManyRequests, "link_too_often")
 			return
 		}
 		statement, err := s.db.LinkedStatement(r.Context(), l.CompanyID, l.StatementID, l.InfluencerID, l.Number)
 		if errors.Is(err, commerce.ErrNotFound) { // its links were revoked
-			s.problem(w, r, http.StatusNotFound, "link_refused")
+			s.Problem(w, r, http.StatusNotFound, "link_refused")
 			return
 		}
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
 		path := statementlink.Path + r.PathValue("token")
@@ -111,23 +112,24 @@ func (s *moneyPages) withLink(serve func(w http.ResponseWriter, r *http.Request,
 
 // ofStore answers a member's request for a statement: the influencer's page, with links to
 // the orders.
-func (s *moneyPages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
-	*http.Request, pageRequest) {
-	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *Pages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
+	*http.Request, site.Request) {
+	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
 		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
 		var statement commerce.Statement
 		if uuidtext.Is(id) {
-			statement, err = s.db.Statement(r.Context(), v.current.CompanyID, id)
+			statement, err = s.db.Statement(r.Context(), v.Current.CompanyID, id)
 		}
 		if err != nil {
-			s.notFoundOr(w, r, err, "no_statement")
+			s.NotFoundOr(w, r, err, "no_statement")
 			return
 		}
 		serve(w, r, statementView{
-			company: v.current.CompanyID, statement: statement,
-			path: storePath(statementPath, v.current.CompanyID, "id", id), csv: storePath(statementPath+csvEnding, v.current.CompanyID, "id", id),
-			back: storePath(statementsPath, v.current.CompanyID), order: func(orderID string) string {
-				return orderPath(v.current.CompanyID, orderID)
+			company: v.Current.CompanyID, statement: statement,
+			path: site.StorePath(statementPath, v.Current.CompanyID, "id", id),
+			csv:  site.StorePath(statementPath+site.CSVEnding, v.Current.CompanyID, "id", id),
+			back: site.StorePath(site.StatementsPath, v.Current.CompanyID), order: func(orderID string) string {
+				return site.OrderPath(v.Current.CompanyID, orderID)
 			},
 		})
 	}
@@ -135,11 +137,12 @@ func (s *moneyPages) ofStore(serve func(w http.ResponseWriter, r *http.Request, 
 
 // inTurn answers a member's request for a statement's file once it is their turn. Influencers
 // are bounded by their link (linkReads).
-func (s *moneyPages) inTurn(serve func(http.ResponseWriter, *http.Request, pageRequest)) func(http.ResponseWriter, *http.Request, pageRequest) {
-	return func(w http.ResponseWriter, r *http.Request, v pageRequest) {
-		end, err := s.Streaming.take(r.Context(), v.access.personID)
+func (s *Pages) inTurn(serve func(http.ResponseWriter, *http.Request, site.Request)) func(http.ResponseWriter,
+	*http.Request, site.Request) {
+	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
+		end, err := s.Streaming.Take(r.Context(), v.Access.PersonID)
 		if err != nil {
-			s.refuse(w, r, err)
+			s.Refuse(w, r, err)
 			return
 		}
 		defer end()
@@ -148,26 +151,26 @@ func (s *moneyPages) inTurn(serve func(http.ResponseWriter, *http.Request, pageR
 }
 
 // linked is the page of a statement.
-func (s *moneyPages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
-	printer, statement := s.langOf(r), v.statement
+func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
+	printer, statement := s.LangOf(r), v.statement
 	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate),
 		CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	var err error
 	if page.Store, err = s.db.CompanyName(r.Context(), v.company); err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	if page.Closed {
 		page.amounts(printer, statement)
 		after := r.URL.Query().Get("after")
 		if after != "" && !commerce.IsID(after) {
-			s.problem(w, r, http.StatusBadRequest, "bad_address")
+			s.Problem(w, r, http.StatusBadRequest, "bad_address")
 			return
 		}
 		lines, err := s.db.StatementLines(r.Context(), v.company, statement.StatementID, after, linesPerPage+1)
 		if err != nil {
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
 		if len(lines) > linesPerPage {
@@ -193,7 +196,7 @@ func (s *moneyPages) linked(w http.ResponseWriter, r *http.Request, v statementV
 		}
 	}
 	w.Header().Set("Content-Security-Policy", linkedPolicy)
-	s.render(w, r, http.StatusOK, "linked.html", page)
+	s.Render(w, r, http.StatusOK, "linked.html", page)
 }
 
 // amounts writes what a closed statement has, and what becomes of it.
@@ -232,15 +235,15 @@ func takenBack(l *lang.Printer, text string) string {
 
 // linkedCSV is a statement as a table: the amount that was carried to it, then
 // each order. The amounts sum to the total.
-func (s *moneyPages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
+func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
 	statement := v.statement
 	if statement.State == commerce.StatementClosing {
-		s.problem(w, r, http.StatusNotFound, "link_closing")
+		s.Problem(w, r, http.StatusNotFound, "link_closing")
 		return
 	}
 	first, err := s.db.StatementLines(r.Context(), v.company, statement.StatementID, "", linesPerPage)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
@@ -266,7 +269,7 @@ func (s *moneyPages) linkedCSV(w http.ResponseWriter, r *http.Request, v stateme
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.
-func (s *moneyPages) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine,
+func (s *Pages) eachLine(ctx context.Context, v statementView, lines []commerce.StatementLine,
 	f func(commerce.StatementLine)) (err error) {
 	for {
 		for _, line := range lines {

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"go/ast"
@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // checkedBy are the files, below internal, whose rules the forms show.
-var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "commerce/apikey.go",
-	"commerce/member.go", ofLinks}
+var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "account/apikey.go",
+	"account/member.go", ofLinks}
 
 const ofLinks = "publichost/publichost.go"
 
@@ -21,13 +20,13 @@ const ofLinks = "publichost/publichost.go"
 // rule that is added is not shown in English to somebody who reads Portuguese.
 func TestEveryViolationHasItsText(t *testing.T) {
 	t.Parallel()
-	languages, err := lang.Load(textFiles)
+	languages, err := LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
 	for _, file := range checkedBy {
-		parsed, err := parser.ParseFile(token.NewFileSet(), "../../internal/"+file, nil, 0)
+		parsed, err := parser.ParseFile(token.NewFileSet(), "../../../internal/"+file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,14 +73,14 @@ func TestAViolationIsToldAtItsField(t *testing.T) {
 	bad.Add("window_days", commerce.CodeOutOfRange, "must be from 1 to %d", 365)
 	bad.Add("origins[3]", commerce.CodeInvalidValue, "%q is no %s", "x", "origin")
 	bad.Add("somewhere", commerce.CodeEmpty, "is new and not translated")
-	languages, err := lang.Load(textFiles)
+	languages, err := LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newForm(languages.Of("pt-BR"), "settings", nil)
-	f.add(field{Name: "window_days"})
-	f.add(field{Name: "origins"})
-	f.refuse(bad, nil)
+	f := NewForm(languages.Of("pt-BR"), "settings", nil)
+	f.Add(Field{Name: "window_days"})
+	f.Add(Field{Name: "origins"})
+	f.Refuse(bad, nil)
 	if got := f.Field("window_days").Error; got != "deve ser de 1 a 365" {
 		t.Errorf("window_days: %q", got)
 	}

@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 
 func TestAListsFileIsBounded(t *testing.T) {
 	t.Parallel()
-	var f listFile
+	var f ListFile
 	for range mostFileRows {
-		if err := f.add("-12.50", "-x"); err != nil {
+		if err := f.Add("-12.50", "-x"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.add("x"); !errors.Is(err, reports.ErrTooManyRows) {
+	if err := f.Add("x"); !errors.Is(err, reports.ErrTooManyRows) {
 		t.Errorf("%v, want %v", err, reports.ErrTooManyRows)
 	}
 	if got := f.lines[0]; got[0] != "-12.50" || got[1] != "'-x" {

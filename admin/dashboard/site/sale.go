@@ -1,4 +1,4 @@
-package dashboard
+package site
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
-type tile struct {
+type Tile struct {
 	ID    string   `json:"id"`
 	Label string   `json:"label"`
 	Lines []string `json:"lines"` // one for each currency
@@ -17,7 +17,7 @@ type tile struct {
 	Size  string   `json:"size,omitempty"` // of the longest line
 }
 
-type orderRow struct {
+type OrderRow struct {
 	ID         string `json:"id"`
 	Rev        int64  `json:"rev"` // processed at, Unix µs
 	At         int64  `json:"at"`  // created at, Unix µs
@@ -36,9 +36,9 @@ type orderRow struct {
 	Href       string `json:"href"`
 }
 
-// sizeOf returns the CSS class by which amounts of that length fit their place:
+// SizeOf returns the CSS class by which amounts of that length fit their place:
 // "long" from ten million on, "longer" from a hundred billion on.
-func sizeOf(lines ...string) string {
+func SizeOf(lines ...string) string {
 	longest := 0
 	for _, line := range lines {
 		longest = max(longest, utf8.RuneCountInString(line))
@@ -52,24 +52,24 @@ func sizeOf(lines ...string) string {
 	return ""
 }
 
-// breakable lets a long line break after the currency instead of within the digits.
-func breakable(line, size string) string {
+// Breakable lets a long line break after the currency instead of within the digits.
+func Breakable(line, size string) string {
 	if size == "longer" {
 		return strings.ReplaceAll(line, "\u00a0", " ")
 	}
 	return line
 }
 
-func viewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Location) orderRow {
+func ViewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Location) OrderRow {
 	at := s.CreatedAt.In(zone)
-	row := orderRow{
+	row := OrderRow{
 		ID: s.OrderID, Rev: s.ProcessedAt.UnixMicro(), At: s.CreatedAt.UnixMicro(),
-		Time: at.Format("15:04"), Stamp: at.Format(time.RFC3339), Name: orderName(s),
+		Time: at.Format("15:04"), Stamp: at.Format(time.RFC3339), Name: OrderName(s),
 		Total: l.Money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
-		Evidence: "none", Href: orderPath(companyID, s.OrderID),
+		Evidence: "none", Href: OrderPath(companyID, s.OrderID),
 	}
-	row.Size = sizeOf(row.Total)
-	row.Total = breakable(row.Total, row.Size)
+	row.Size = SizeOf(row.Total)
+	row.Total = Breakable(row.Total, row.Size)
 	row.Status, row.StatusText = statusOf(l, s.Status)
 	if s.Test {
 		row.StatusText += " · " + l.T("status.test")
@@ -94,27 +94,29 @@ func viewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Loc
 		if s.Status == commerce.OrderPending {
 			key = "sales.row_expected"
 		}
-		row.Commission = l.T(key, and(l, parts))
+		row.Commission = l.T(key, JoinAnd(l, parts))
 	}
 	return row
 }
 
-// statusWords are the classes and the last words of the keys for orderStatus, by
+// StatusWords are the classes and the last words of the keys for orderStatus, by
 // its number.
-var statusWords = [...]string{commerce.OrderApproved: "approved", commerce.OrderPending: "pending", commerce.OrderCancelled: "cancelled"}
+var StatusWords = [...]string{commerce.OrderApproved: "approved", commerce.OrderPending: "pending", commerce.OrderCancelled: "cancelled"}
 
 func statusOf(l *lang.Printer, status int) (class, text string) {
-	if status < 0 || status >= len(statusWords) {
+	if status < 0 || status >= len(StatusWords) {
 		return "pending", l.T("status.unknown")
 	}
-	word := statusWords[status]
+	word := StatusWords[status]
 	return word, l.T("status." + word)
 }
 
-// and joins texts as a sentence does: "R$ 1.00 and US$ 2.00".
-func and(l *lang.Printer, list []string) string { return strings.Join(list, " "+l.T("word.and")+" ") }
+// JoinAnd joins texts as a sentence does: "R$ 1.00 and US$ 2.00".
+func JoinAnd(l *lang.Printer, list []string) string {
+	return strings.Join(list, " "+l.T("word.and")+" ")
+}
 
-func orderName(s commerce.Sale) string {
+func OrderName(s commerce.Sale) string {
 	if s.Name != "" {
 		return s.Name
 	}
