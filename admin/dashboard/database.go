@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 
+	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/internal/account"
 )
@@ -14,6 +15,6 @@ type Database interface {
 	RuleDatabase
 	money.Database
 	ReportDatabase
-	EventDatabase
+	events.Database
 	StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
@@ -51,8 +52,8 @@ type Deps struct {
 	Previews Previews
 	// Events reads the logs of events, and Rules the rules by which they are looked at.
 	// Without Events, the page of events says that there is no log here.
-	Events EventLog
-	Rules  RuleReader
+	Events events.EventLog
+	Rules  events.RuleReader
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
 	// not found by it.
 	Hasher *identity.Hasher
@@ -72,7 +73,7 @@ type Server struct {
 	rules   *rulePages
 	money   *money.Pages
 	report  *reportPages
-	events  *eventPages
+	events  *events.Pages
 	live    *live.Hub
 	handler http.Handler
 }
@@ -101,7 +102,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	}
 	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
 	s.report = newReportPages(shared, config.SignsWait, deps.Database)
-	s.events, err = newEventPages(shared, EventConfig{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
+	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func setSecurityHeaders(h http.Header) {
 // memberRoutes is every page and form of those who are logged in.
 func (s *Server) memberRoutes() []site.Route {
 	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.Routes(), s.report.reportRoutes(),
-		s.events.allEventRoutes())
+		s.events.Routes())
 }
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as

@@ -1,4 +1,4 @@
-package dashboard
+package events
 
 // mends are what a rejected event should look like, by the code of the rejection: JSON to
 // copy. What is wrong in words is the text "mend.<code>". Codes without an example need

@@ -1,4 +1,4 @@
-package dashboard
+package events
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// EventConfig of the pages of events.
-type EventConfig struct {
+// Config of the pages of events.
+type Config struct {
 	EdgeURL string // where the pages' script is loaded from; empty: the page shows an example
 	// Log reads the logs of events, and Rules the rules by which they are looked at.
 	// Without Log, the page of events says that there is no log here.
@@ -21,9 +21,9 @@ type EventConfig struct {
 	Rules RuleReader
 }
 
-// EventDatabase is what the pages of events read and keep. Errors are internal/commerce's
+// Database is what the pages of events read and keep. Errors are internal/commerce's
 // kinds.
-type EventDatabase interface {
+type Database interface {
 	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error)
 	CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error)
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
@@ -39,10 +39,10 @@ type EventDatabase interface {
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
 }
 
-// eventPages are the pages of what comes from a shop. Safe for concurrent use.
-type eventPages struct {
+// Pages are the pages of what comes from a shop. Safe for concurrent use.
+type Pages struct {
 	*site.Site
-	db       EventDatabase
+	db       Database
 	edgeURL  string
 	eventLog EventLog
 	rules    RuleReader
@@ -51,16 +51,16 @@ type eventPages struct {
 	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
 }
 
-// newEventPages makes the pages.
-func newEventPages(shared *site.Site, config EventConfig, db EventDatabase) (*eventPages, error) {
+// New makes the pages.
+func New(shared *site.Site, config Config, db Database) (*Pages, error) {
 	if config.Log != nil && config.Rules == nil {
 		return nil, errNoRules
 	}
-	return &eventPages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
+	return &Pages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
 		reading: site.NewTurns("events are being read", readsOfEvents, personsReads)}, nil
 }
 
-// allEventRoutes are the pages and forms.
-func (s *eventPages) allEventRoutes() []site.Route {
+// Routes are the pages and forms.
+func (s *Pages) Routes() []site.Route {
 	return slices.Concat(s.eventRoutes(), s.installRoutes())
 }

@@ -1,4 +1,4 @@
-package dashboard
+package events
 
 import (
 	"context"
@@ -92,7 +92,7 @@ type eventLine struct {
 
 type eventFact struct{ Name, Text string }
 
-func (s *eventPages) eventRoutes() []site.Route {
+func (s *Pages) eventRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.EventsPath, Handle: s.events},
 		{Pattern: "GET " + site.EventsPath + "/feed", Handle: s.eventsFeed},
@@ -128,7 +128,7 @@ func parseEventCursor(text string) (c eventCursor, err error) {
 }
 
 // events is the page of what comes, without scripts as a list of the latest.
-func (s *eventPages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
 	kind := r.URL.Query().Get("show")
 	if kind != "" && !slices.Contains(eventKinds, kind) {
 		s.Refuse(w, r, site.ErrBadAddress)
@@ -154,7 +154,7 @@ func (s *eventPages) events(w http.ResponseWriter, r *http.Request, v site.Reque
 }
 
 // eventsFeed is what came after a cursor, as JSON with the lines' HTML.
-func (s *eventPages) eventsFeed(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) eventsFeed(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
 	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
@@ -216,7 +216,7 @@ func (f *foundEvents) skippedWords(v site.Request) string {
 
 // readEvents reads the logs' ends after a cursor, and the day's orders that were computed
 // since. Only so many pages are read for at once.
-func (s *eventPages) readEvents(ctx context.Context, v site.Request, after eventCursor, kind string) (found foundEvents, err error) {
+func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCursor, kind string) (found foundEvents, err error) {
 	end, err := s.reading.Take(ctx, v.Access.PersonID)
 	if err != nil {
 		return found, err
@@ -305,7 +305,7 @@ func (f *foundEvents) newestFirst() {
 
 // markStored tells of the events which are stored already, and which are erased; the others
 // are waited for.
-func (s *eventPages) markStored(ctx context.Context, v site.Request, f *foundEvents, ids []string) error {
+func (s *Pages) markStored(ctx context.Context, v site.Request, f *foundEvents, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (s *eventPages) markStored(ctx context.Context, v site.Request, f *foundEve
 
 // markErased tells of the events that are not stored since their person is erased. The log
 // still has them for some days; of what they have, nothing is shown.
-func (s *eventPages) markErased(ctx context.Context, v site.Request, f *foundEvents) error {
+func (s *Pages) markErased(ctx context.Context, v site.Request, f *foundEvents) error {
 	var digests [][]byte
 	for _, line := range f.lines {
 		if line.ID != "" {
@@ -356,7 +356,7 @@ const mostIndexes = 4
 
 // indexOf returns a company's rules as they are now. Those of the companies that were
 // asked for last are kept until they change.
-func (s *eventPages) indexOf(ctx context.Context, companyID string) (*attribution.Index, error) {
+func (s *Pages) indexOf(ctx context.Context, companyID string) (*attribution.Index, error) {
 	revisions, err := s.rules.Revisions(ctx, []string{companyID})
 	if err != nil {
 		return nil, err

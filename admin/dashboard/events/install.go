@@ -1,4 +1,4 @@
-package dashboard
+package events
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ type signalsView struct {
 	Order string `json:"order"`
 }
 
-func (s *eventPages) installRoutes() []site.Route {
+func (s *Pages) installRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.InstallPath, Owner: true, Handle: s.installPage},
 		{Pattern: "GET " + site.InstallPath + "/signals", Owner: true, Handle: s.installSignals},
@@ -46,7 +46,7 @@ func (s *eventPages) installRoutes() []site.Route {
 	}
 }
 
-func (s *eventPages) installPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) installPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInstall(w, r, v, http.StatusOK, installPage{Form: originForm(v, nil)})
 }
 
@@ -56,7 +56,7 @@ func originForm(v site.Request, typed map[string][]string) *site.Form {
 	return f
 }
 
-func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v site.Request, status int, page installPage) {
+func (s *Pages) showInstall(w http.ResponseWriter, r *http.Request, v site.Request, status int, page installPage) {
 	v.Here = site.StorePath(site.InstallPath, v.Current.CompanyID)
 	page.Head = v.Head(v.Lang.T("install.title"), "install")
 	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
@@ -87,7 +87,7 @@ func (s *eventPages) showInstall(w http.ResponseWriter, r *http.Request, v site.
 	s.Render(w, r, status, "install.html", page)
 }
 
-func (s *eventPages) signals(r *http.Request, v site.Request) (view signalsView, err error) {
+func (s *Pages) signals(r *http.Request, v site.Request) (view signalsView, err error) {
 	got, err := s.db.Signals(r.Context(), v.Current.CompanyID)
 	if err != nil {
 		return view, err
@@ -103,7 +103,7 @@ func (s *eventPages) signals(r *http.Request, v site.Request) (view signalsView,
 }
 
 // installSignals is what the page's script asks for every few seconds.
-func (s *eventPages) installSignals(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) installSignals(w http.ResponseWriter, r *http.Request, v site.Request) {
 	view, err := s.signals(r, v)
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -126,7 +126,7 @@ var integrationTokens = []struct {
 }{{"orders", account.WriteOrders}, {"products", account.WriteProducts}}
 
 // makeTokens makes the two integration tokens and shows them, once.
-func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page := installPage{Form: originForm(v, nil)}
 	for _, token := range integrationTokens {
 		name := v.Lang.T("install.token_" + token.name)
@@ -147,7 +147,7 @@ func (s *eventPages) makeTokens(w http.ResponseWriter, r *http.Request, v site.R
 }
 
 // addOrigin lets the pages of an address send events.
-func (s *eventPages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := originForm(v, r.PostForm)
 	origin, host := shopOrigin(r.PostForm.Get("origin"))
 	_, _, err := s.db.ChangeSettings(r.Context(),

@@ -1,4 +1,4 @@
-package dashboard
+package events
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // erasedLines looks again at events that a page waits for, by their ids: of those that
 // are not stored because their person was erased meanwhile, it returns the line that says
 // so, as HTML by the event's id.
-func (s *eventPages) erasedLines(ctx context.Context, v site.Request, waiting []string) (map[string]string, error) {
+func (s *Pages) erasedLines(ctx context.Context, v site.Request, waiting []string) (map[string]string, error) {
 	end, err := s.reading.Take(ctx, v.Access.PersonID)
 	if err != nil {
 		return nil, err
