@@ -5,6 +5,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -14,7 +15,7 @@ type Database interface {
 	LoginDatabase
 	RuleDatabase
 	money.Database
-	ReportDatabase
+	report.Database
 	events.Database
 	StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -72,7 +73,7 @@ type Server struct {
 	login   *loginPages
 	rules   *rulePages
 	money   *money.Pages
-	report  *reportPages
+	report  *report.Pages
 	events  *events.Pages
 	live    *live.Hub
 	handler http.Handler
@@ -101,7 +102,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
-	s.report = newReportPages(shared, config.SignsWait, deps.Database)
+	s.report = report.New(shared, config.SignsWait, deps.Database)
 	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
 	if err != nil {
 		return nil, err
@@ -179,7 +180,7 @@ func setSecurityHeaders(h http.Header) {
 
 // memberRoutes is every page and form of those who are logged in.
 func (s *Server) memberRoutes() []site.Route {
-	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.Routes(), s.report.reportRoutes(),
+	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.Routes(), s.report.Routes(),
 		s.events.Routes())
 }
 

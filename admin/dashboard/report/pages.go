@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"github.com/tributary-io/tributary/internal/signs"
 )
 
-// ReportDatabase is what the pages of reports read. Errors are internal/commerce's kinds.
-type ReportDatabase interface {
+// Database is what the pages of reports read. Errors are internal/commerce's kinds.
+type Database interface {
 	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]account.AuditEntry, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
@@ -25,20 +25,20 @@ type ReportDatabase interface {
 	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
 }
 
-// reportPages are the pages of reports. Safe for concurrent use.
-type reportPages struct {
+// Pages are the pages of reports. Safe for concurrent use.
+type Pages struct {
 	*site.Site
-	db        ReportDatabase
+	db        Database
 	signsWait time.Duration
 }
 
-// newReportPages makes the pages. signsWait is how long a page waits for a report of signs
+// New makes the pages. signsWait is how long a page waits for a report of signs
 // that is not kept; default 2 s.
-func newReportPages(shared *site.Site, signsWait time.Duration, db ReportDatabase) *reportPages {
-	return &reportPages{Site: shared, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
+func New(shared *site.Site, signsWait time.Duration, db Database) *Pages {
+	return &Pages{Site: shared, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
 }
 
-// reportRoutes are the pages and files.
-func (s *reportPages) reportRoutes() []site.Route {
+// Routes are the pages and files.
+func (s *Pages) Routes() []site.Route {
 	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(), s.auditRoutes())
 }

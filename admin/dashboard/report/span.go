@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"net/http"
@@ -58,7 +58,7 @@ func daysOfSpan(span string, today time.Time) (first, last time.Time) {
 
 // askedOf reads what a page's address asks for. models are those that the page can show;
 // none: it depends on no model. It returns site.ErrBadAddress for what no form of a page sends.
-func (s *reportPages) askedOf(r *http.Request, v site.Request, models []string) (asked, error) {
+func (s *Pages) askedOf(r *http.Request, v site.Request, models []string) (asked, error) {
 	query := r.URL.Query()
 	a := asked{Range: query.Get("range"), Query: reports.Query{CompanyID: v.Current.CompanyID, By: reports.By(query.Get("by")),
 		Compare: reports.Comparison(query.Get("compare")), Currency: query.Get("currency")}}
@@ -102,7 +102,7 @@ func periodFor(days int) reports.By {
 
 // askedDays fills the days of a report. Days that somebody typed wrong are told on the
 // page, which then shows its usual ones.
-func (s *reportPages) askedDays(v site.Request, a *asked, query url.Values) error {
+func (s *Pages) askedDays(v site.Request, a *asked, query url.Values) error {
 	today, err := time.Parse(time.DateOnly, s.DayOf(v))
 	if err != nil {
 		return err

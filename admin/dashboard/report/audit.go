@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type auditPage struct {
 
 type auditRow struct{ When, Who, What, Subject, Detail string }
 
-func (s *reportPages) auditRoutes() []site.Route {
+func (s *Pages) auditRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.AuditPath, Owner: true, Handle: s.auditPage},
 		{Pattern: "GET " + site.AuditPath + site.CSVEnding, Owner: true,
@@ -43,7 +43,7 @@ func (s *reportPages) auditRoutes() []site.Route {
 	}
 }
 
-func (s *reportPages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	before, kind := query.Get("before"), query.Get("kind")
 	if before != "" && !uuidtext.Is(before) || kind != "" && !slices.Contains(auditKinds, kind) {
@@ -191,7 +191,7 @@ func (d details) subject(e account.AuditEntry) string {
 	return ""
 }
 
-func (s *reportPages) auditFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) auditFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	kind, before := r.URL.Query().Get("kind"), ""
 	if kind != "" && !slices.Contains(auditKinds, kind) {
 		return site.ErrBadAddress

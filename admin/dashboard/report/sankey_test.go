@@ -1,11 +1,24 @@
-package dashboard
+package report
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/lang"
 )
+
+// english is the first language.
+func english(t *testing.T) *lang.Printer {
+	t.Helper()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Of("en")
+}
 
 func TestJourneysFlowIntoTheirOrders(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"context"
@@ -54,7 +54,7 @@ type signSource struct{ Name, Orders string }
 
 type signCost struct{ Commission, Turnover string }
 
-func (s *reportPages) signRoutes() []site.Route {
+func (s *Pages) signRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.SignsPath, Handle: s.signs},
 		{Pattern: "GET " + signsCSVPath, Handle: s.signsCSV},
@@ -65,7 +65,7 @@ func (s *reportPages) signRoutes() []site.Route {
 const signsRefresh = 3 * time.Second
 
 // readSigns looks for signs.
-func (s *reportPages) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
+func (s *Pages) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.signsWait)
 	defer cancel()
 	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
@@ -77,7 +77,7 @@ func (s *reportPages) readSigns(ctx context.Context, a asked) (*signs.Report, er
 
 // askedSigns reads what the address of a page of signs asks for: those about one
 // influencer, or all.
-func (s *reportPages) askedSigns(r *http.Request, v site.Request) (asked, error) {
+func (s *Pages) askedSigns(r *http.Request, v site.Request) (asked, error) {
 	a, err := s.askedOf(r, v, nil)
 	if of := r.URL.Query().Get("influencer"); err == nil && of != "" {
 		if !uuidtext.Is(of) {
@@ -88,7 +88,7 @@ func (s *reportPages) askedSigns(r *http.Request, v site.Request) (asked, error)
 	return a, err
 }
 
-func (s *reportPages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedSigns(r, v)
 	var found *signs.Report
 	if err == nil {
@@ -168,7 +168,7 @@ func sourceWords(l *lang.Printer, source string) string {
 }
 
 // signsCSV is the signs of a page's days as a file.
-func (s *reportPages) signsCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) signsCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedSigns(r, v)
 	if err == nil && a.Alert != "" {
 		err = site.ErrBadAddress

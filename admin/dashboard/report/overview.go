@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"cmp"
@@ -52,14 +52,14 @@ var overviewTiles = []string{"sales", "orders", "attributed_share", "commission"
 // overviewColumns are those of the table behind the chart, beside the sales.
 var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
 
-func (s *reportPages) overviewRoutes() []site.Route {
+func (s *Pages) overviewRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.OverviewPath, Handle: s.overview},
 		{Pattern: "GET " + reportPath, Handle: s.reportCSV},
 	}
 }
 
-func (s *reportPages) overview(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, models.All)
 	if err != nil {
 		s.Refuse(w, r, err)
@@ -93,7 +93,7 @@ func (s *reportPages) overview(w http.ResponseWriter, r *http.Request, v site.Re
 
 // report reads one report of what a page asks for. A report that depends on no model is
 // read without one.
-func (s *reportPages) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
+func (s *Pages) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
 	q := a.Query
 	q.Name, q.By = name, by
 	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
@@ -146,7 +146,7 @@ func salesChart(l *lang.Printer, r *reports.Report) *site.Chart {
 
 // overviewChannels fills the table of channels: what the model gives to each, beside what
 // is paid by contract, whatever the model says.
-func (s *reportPages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
+func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
 	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channe
 }
 
 // reportCSV is a report of a page's days as a file.
-func (s *reportPages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
 	name := reports.Name(r.URL.Query().Get("report"))
 	if name == "" {
 		name = reports.Sales

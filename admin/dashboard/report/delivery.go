@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"cmp"
@@ -46,11 +46,11 @@ type reasonRow struct {
 	events               decimal.Decimal
 }
 
-func (s *reportPages) deliveryRoutes() []site.Route {
+func (s *Pages) deliveryRoutes() []site.Route {
 	return []site.Route{{Pattern: "GET " + site.DeliveryPath, Handle: s.delivery}}
 }
 
-func (s *reportPages) delivery(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) delivery(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {

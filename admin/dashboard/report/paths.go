@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"net/http"
@@ -36,11 +36,11 @@ type journeyRow struct {
 	Percent             int
 }
 
-func (s *reportPages) pathRoutes() []site.Route {
+func (s *Pages) pathRoutes() []site.Route {
 	return []site.Route{{Pattern: "GET " + site.PathsPath, Handle: s.paths}}
 }
 
-func (s *reportPages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	var found *reports.Report
 	if err == nil {

@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"cmp"
@@ -53,11 +53,11 @@ type productRow struct {
 // funnelSteps are the columns of the report funnel, in the order of the way to a sale.
 var funnelSteps = []string{"viewed", "added_to_cart", "began_checkout", "bought"}
 
-func (s *reportPages) productRoutes() []site.Route {
+func (s *Pages) productRoutes() []site.Route {
 	return []site.Route{{Pattern: "GET " + site.ProductsPath, Handle: s.products}}
 }
 
-func (s *reportPages) products(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) products(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedOf(r, v, nil)
 	show := r.URL.Query().Get("show")
 	if err == nil && show != "" && show != showUnresolved {

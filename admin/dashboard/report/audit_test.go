@@ -1,4 +1,4 @@
-package dashboard
+package report
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func merchantSources(t *testing.T) (*lang.Languages, map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("../../internal/postgres/merchant/*.go")
+	files, err := filepath.Glob("../../../internal/postgres/merchant/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
