@@ -6,6 +6,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
+	"github.com/tributary-io/tributary/admin/dashboard/rules"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -13,7 +14,7 @@ import (
 // internal/postgres. Errors are internal/commerce's kinds.
 type Database interface {
 	LoginDatabase
-	RuleDatabase
+	rules.Database
 	money.Database
 	report.Database
 	events.Database

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
+	"github.com/tributary-io/tributary/admin/dashboard/rules"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -50,7 +51,7 @@ type Deps struct {
 	CheckLinks func(ctx context.Context, urls []string) []error
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
-	Previews Previews
+	Previews rules.Previews
 	// Events reads the logs of events, and Rules the rules by which they are looked at.
 	// Without Events, the page of events says that there is no log here.
 	Events events.EventLog
@@ -71,7 +72,7 @@ type Deps struct {
 type Server struct {
 	site    *site.Site
 	login   *loginPages
-	rules   *rulePages
+	rules   *rules.Pages
 	money   *money.Pages
 	report  *report.Pages
 	events  *events.Pages
@@ -95,7 +96,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	}, deps.Database); err != nil {
 		return nil, err
 	}
-	s.rules = newRulePages(shared, RuleConfig{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews},
+	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews},
 		deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
 	if err != nil {
@@ -180,7 +181,7 @@ func setSecurityHeaders(h http.Header) {
 
 // memberRoutes is every page and form of those who are logged in.
 func (s *Server) memberRoutes() []site.Route {
-	return slices.Concat(s.login.loginRoutes(), s.rules.ruleRoutes(), s.money.Routes(), s.report.Routes(),
+	return slices.Concat(s.login.loginRoutes(), s.rules.Routes(), s.money.Routes(), s.report.Routes(),
 		s.events.Routes())
 }
 

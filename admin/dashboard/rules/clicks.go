@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"cmp"
@@ -33,7 +33,7 @@ type clickCount struct {
 }
 
 // clicksOf reads how often an influencer's links were opened in the last days.
-func (s *rulePages) clicksOf(ctx context.Context, v site.Request, i commerce.Influencer, today string) (count clickCount, err error) {
+func (s *Pages) clicksOf(ctx context.Context, v site.Request, i commerce.Influencer, today string) (count clickCount, err error) {
 	last, err := time.Parse(time.DateOnly, today)
 	if err != nil {
 		return count, err
@@ -60,7 +60,7 @@ func (s *rulePages) clicksOf(ctx context.Context, v site.Request, i commerce.Inf
 }
 
 // readClicks reads how often an influencer's links were opened on each of some days.
-func (s *rulePages) readClicks(ctx context.Context, v site.Request, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
+func (s *Pages) readClicks(ctx context.Context, v site.Request, i commerce.Influencer, first, last string) ([]facts.Clicks, error) {
 	codes := make([]string, 0, len(i.Links))
 	for _, link := range i.Links[:min(len(i.Links), mostClickedLinks)] {
 		codes = append(codes, link.Code)
@@ -72,7 +72,7 @@ func (s *rulePages) readClicks(ctx context.Context, v site.Request, i commerce.I
 }
 
 // clicksFile lists how often each link of an influencer was opened on each of the last days.
-func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) clicksFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	id, today := r.URL.Query().Get("id"), s.Now().In(site.ZoneOf(v.Current.Timezone))
 	if !uuidtext.Is(id) {
 		return commerce.ErrNotFound
@@ -102,7 +102,7 @@ func (s *rulePages) clicksFile(ctx context.Context, r *http.Request, v site.Requ
 }
 
 // unprovenForm says what is done with this influencer's links that nothing proves.
-func (s *rulePages) unprovenForm(v site.Request, now string, typed map[string][]string) *site.Form {
+func (s *Pages) unprovenForm(v site.Request, now string, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "influencer", typed)
 	f.IDs = "u-"
 	if now == "" {
@@ -114,7 +114,7 @@ func (s *rulePages) unprovenForm(v site.Request, now string, typed map[string][]
 }
 
 // setUnproven changes what is done with one influencer's links that nothing proves.
-func (s *rulePages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ type costsPage struct {
 
 type costRow struct{ ID, Name, Category, Value, Frequency, FrequencyIs, Period, EditPath string }
 
-func (s *rulePages) costRoutes() []site.Route {
+func (s *Pages) costRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.CostsPath, Handle: s.costs},
 		{Pattern: "POST " + site.CostsPath, Owner: true, Handle: s.saveCost},
@@ -45,7 +45,7 @@ func (s *rulePages) costRoutes() []site.Route {
 	}
 }
 
-func (s *rulePages) costs(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) costs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page := costsPage{Form: s.costForm(v, commerce.AdditionalCost{Frequency: commerce.Monthly, StartDate: s.DayOf(v)}, nil)}
 	if id := r.URL.Query().Get("edit"); id != "" {
 		page.Edit = id
@@ -53,7 +53,7 @@ func (s *rulePages) costs(w http.ResponseWriter, r *http.Request, v site.Request
 	s.showCosts(w, r, v, http.StatusOK, page)
 }
 
-func (s *rulePages) costForm(v site.Request, now commerce.AdditionalCost, typed map[string][]string) *site.Form {
+func (s *Pages) costForm(v site.Request, now commerce.AdditionalCost, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "costs", typed)
 	value := ""
 	if now.ValueMinor > 0 {
@@ -68,7 +68,7 @@ func (s *rulePages) costForm(v site.Request, now commerce.AdditionalCost, typed 
 	return f
 }
 
-func (s *rulePages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request, status int, page costsPage) {
+func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request, status int, page costsPage) {
 	v.Here = site.StorePath(site.CostsPath, v.Current.CompanyID)
 	page.Head = v.Head(v.Lang.T("costs.title"), "costs")
 	page.File = site.StorePath(site.CostsPath+site.CSVEnding, v.Current.CompanyID)
@@ -104,7 +104,7 @@ func (s *rulePages) showCosts(w http.ResponseWriter, r *http.Request, v site.Req
 }
 
 // projectCosts fills the page's history: what the costs amount to on each day.
-func (s *rulePages) projectCosts(r *http.Request, v site.Request, page *costsPage) error {
+func (s *Pages) projectCosts(r *http.Request, v site.Request, page *costsPage) error {
 	last, err := time.Parse(time.DateOnly, s.DayOf(v))
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *rulePages) projectCosts(r *http.Request, v site.Request, page *costsPag
 // marketingCost fills the page's total marketing cost of the same days: the additional
 // costs, what was agreed with influencers whatever they sell, and the commission of
 // approved orders. All of it is in BRL, in which costs are.
-func (s *rulePages) marketingCost(r *http.Request, v site.Request, page *costsPage) error {
+func (s *Pages) marketingCost(r *http.Request, v site.Request, page *costsPage) error {
 	last, err := time.Parse(time.DateOnly, s.DayOf(v))
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *rulePages) marketingCost(r *http.Request, v site.Request, page *costsPa
 }
 
 // saveCost adds a cost, or changes the one that is named.
-func (s *rulePages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.costForm(v, commerce.AdditionalCost{}, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"),
@@ -210,7 +210,7 @@ func (s *rulePages) saveCost(w http.ResponseWriter, r *http.Request, v site.Requ
 }
 
 // typedMoney reads an amount in BRL as people type it, in cents.
-func (s *rulePages) typedMoney(v site.Request, f *site.Form, name, text string) int64 {
+func (s *Pages) typedMoney(v site.Request, f *site.Form, name, text string) int64 {
 	if text == "" {
 		return 0
 	}
@@ -221,7 +221,7 @@ func (s *rulePages) typedMoney(v site.Request, f *site.Form, name, text string) 
 	return minor
 }
 
-func (s *rulePages) removeCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) removeCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	id, err := r.PostForm.Get("id"), error(commerce.ErrNotFound)
 	if uuidtext.Is(id) {
 		err = s.db.DeleteAdditionalCost(r.Context(), s.Author(v), id, r.PostForm.Get("frequency"))

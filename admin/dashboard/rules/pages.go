@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
-// RuleConfig of the pages of rules.
-type RuleConfig struct {
+// Config of the pages of rules.
+type Config struct {
 	ShortBase string // the part of a short link before its code; empty: pages show the codes alone
 	// CheckLinks says of each destination of a short link why it is refused, or nil; the
 	// hosts are looked up. nil: all are refused.
@@ -25,9 +25,9 @@ type RuleConfig struct {
 	Previews Previews
 }
 
-// RuleDatabase is what the pages of rules read and keep. Errors are internal/commerce's
+// Database is what the pages of rules read and keep. Errors are internal/commerce's
 // kinds. What changes rules is as of admin.Database.
-type RuleDatabase interface {
+type Database interface {
 	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error)
 	CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error)
 	RotateAPIKey(ctx context.Context, r account.KeyRotation) (key account.APIKey, text string, err error)
@@ -64,18 +64,18 @@ type RuleDatabase interface {
 	LinkClicks(ctx context.Context, companyID string, codes []string, from, to string) ([]facts.Clicks, error)
 }
 
-// rulePages are the pages of what a merchant sets up. Safe for concurrent use.
-type rulePages struct {
+// Pages are the pages of what a merchant sets up. Safe for concurrent use.
+type Pages struct {
 	*site.Site
-	db         RuleDatabase
+	db         Database
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
 	shortBase  string
 }
 
-// newRulePages makes the pages.
-func newRulePages(shared *site.Site, config RuleConfig, db RuleDatabase) *rulePages {
-	s := &rulePages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, shortBase: config.ShortBase}
+// New makes the pages.
+func New(shared *site.Site, config Config, db Database) *Pages {
+	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
@@ -90,7 +90,7 @@ func refuseAll(_ context.Context, urls []string) []error {
 	return list
 }
 
-// ruleRoutes are the pages and forms.
-func (s *rulePages) ruleRoutes() []site.Route {
+// Routes are the pages and forms.
+func (s *Pages) Routes() []site.Route {
 	return slices.Concat(s.influencerRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
 }

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ type keyRow struct {
 	Archived              bool // its company is: nothing of it is changed
 }
 
-func (s *rulePages) keyRoutes() []site.Route {
+func (s *Pages) keyRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.KeysPath, Owner: true, Handle: s.keysPage},
 		{Pattern: "POST " + site.KeysPath, Owner: true, Handle: s.createKey},
@@ -53,12 +53,12 @@ func (s *rulePages) keyRoutes() []site.Route {
 	}
 }
 
-func (s *rulePages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil)})
 }
 
 // showKeys shows the page with the keys of both environments.
-func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request, status int, page keysPage) {
+func (s *Pages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request, status int, page keysPage) {
 	v.Here = site.StorePath(site.KeysPath, v.Current.CompanyID)
 	page.Head = v.Head(v.Lang.T("keys.title"), "keys")
 	page.File = site.StorePath(site.KeysPath+site.CSVEnding, v.Current.CompanyID)
@@ -97,7 +97,7 @@ func (s *rulePages) showKeys(w http.ResponseWriter, r *http.Request, v site.Requ
 	s.Render(w, r, status, "keys.html", page)
 }
 
-func (s *rulePages) viewKey(v site.Request, k account.APIKey) keyRow {
+func (s *Pages) viewKey(v site.Request, k account.APIKey) keyRow {
 	l, zone, now := v.Lang, site.ZoneOf(v.Current.Timezone), s.Now()
 	row := keyRow{
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
@@ -146,7 +146,7 @@ func scopeNames(scopes []account.Scope) []string {
 	return names
 }
 
-func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) createKey(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := keyForm(v, r.PostForm)
 	key := account.NewAPIKey{CompanyID: v.CompanyOf(r.PostForm.Get("environment")), Name: strings.TrimSpace(r.PostForm.Get("name")),
 		Type: r.PostForm.Get("type"), Actor: v.Actor(), Random: s.Random}
@@ -183,12 +183,12 @@ func (s *rulePages) createKey(w http.ResponseWriter, r *http.Request, v site.Req
 }
 
 // tooManyKeys shows the page with why no more keys are made.
-func (s *rulePages) tooManyKeys(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form) {
+func (s *Pages) tooManyKeys(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form) {
 	f.Fail("", v.Lang.T("keys.too_many", account.MaxAPIKeys))
 	s.showKeys(w, r, v, http.StatusConflict, keysPage{Form: f})
 }
 
-func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Request) {
 	grace := r.PostForm.Get("grace")
 	if !slices.Contains(keyGraces, grace) {
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
@@ -208,7 +208,7 @@ func (s *rulePages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Req
 	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
 }
 
-func (s *rulePages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request) {
 	if _, err := s.db.RevokeAPIKey(r.Context(), v.Current.CompanyID, idOf(r, "key"), s.Now(), v.Actor()); err != nil {
 		s.NotFoundOr(w, r, err, "no_key")
 		return

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"context"
@@ -70,12 +70,12 @@ type timelineRow struct {
 	X, W, Y           int
 }
 
-func (s *rulePages) influencer(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) influencer(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInfluencer(w, r, v, http.StatusOK, influencerPage{})
 }
 
 // forms of the page, empty.
-func (s *rulePages) linksForm(v site.Request, typed map[string][]string) *site.Form {
+func (s *Pages) linksForm(v site.Request, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "influencer", typed)
 	f.IDs = "l-"
 	f.Add(site.Field{Name: "campaign", Max: commerce.MaxName})
@@ -84,7 +84,7 @@ func (s *rulePages) linksForm(v site.Request, typed map[string][]string) *site.F
 	return f
 }
 
-func (s *rulePages) couponForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+func (s *Pages) couponForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "influencer", typed)
 	f.IDs = "k-"
 	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
@@ -92,7 +92,7 @@ func (s *rulePages) couponForm(v site.Request, i commerce.Influencer, typed map[
 	return f
 }
 
-func (s *rulePages) agreementForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+func (s *Pages) agreementForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "influencer", typed)
 	f.IDs = "c-"
 	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
@@ -101,7 +101,7 @@ func (s *rulePages) agreementForm(v site.Request, i commerce.Influencer, typed m
 }
 
 // campaignOptions are an influencer's campaigns; with all, "any" is the first.
-func (s *rulePages) campaignOptions(v site.Request, i commerce.Influencer, all bool) (list []site.Option) {
+func (s *Pages) campaignOptions(v site.Request, i commerce.Influencer, all bool) (list []site.Option) {
 	if all {
 		list = append(list, site.Option{Label: v.Lang.T("influencer.any_campaign")})
 	}
@@ -120,7 +120,7 @@ func campaignName(v site.Request, c commerce.Campaign) string {
 
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
-func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
+func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -166,7 +166,7 @@ func (s *rulePages) showInfluencer(w http.ResponseWriter, r *http.Request, v sit
 	s.Render(w, r, status, "influencer.html", page)
 }
 
-func (s *rulePages) viewCampaign(v site.Request, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
+func (s *Pages) viewCampaign(v site.Request, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
 	today string) campaignBlock {
 	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
 	for _, link := range i.Links {
@@ -202,7 +202,7 @@ func stateOf(c commerce.CouponTerms, today string) string {
 
 // influencerOf returns the influencer whose id the address has, or answers that
 // there is none.
-func (s *rulePages) influencerOf(w http.ResponseWriter, r *http.Request, v site.Request) (i commerce.Influencer, ok bool) {
+func (s *Pages) influencerOf(w http.ResponseWriter, r *http.Request, v site.Request) (i commerce.Influencer, ok bool) {
 	err := error(commerce.ErrNotFound)
 	if id := r.URL.Query().Get("id"); uuidtext.Is(id) {
 		i, err = s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(id))
@@ -228,7 +228,7 @@ const (
 
 // timelineOf puts the coupons that are in force within a year around today on a
 // line of time; nil where there are none.
-func (s *rulePages) timelineOf(v site.Request, coupons []commerce.Coupon, today string) *timeline {
+func (s *Pages) timelineOf(v site.Request, coupons []commerce.Coupon, today string) *timeline {
 	now, err := time.Parse(time.DateOnly, today)
 	if err != nil || len(coupons) == 0 {
 		return nil
@@ -261,7 +261,7 @@ func (s *rulePages) timelineOf(v site.Request, coupons []commerce.Coupon, today 
 }
 
 // linkCode is the QR code of a short link, as SVG.
-func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -298,18 +298,18 @@ func (s *rulePages) linkCode(w http.ResponseWriter, r *http.Request, v site.Requ
 }
 
 // influencerHere is the address of an influencer's page.
-func (s *rulePages) influencerHere(v site.Request, i commerce.Influencer) string {
+func (s *Pages) influencerHere(v site.Request, i commerce.Influencer) string {
 	return site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
 }
 
 // back leads to the influencer's page after a form.
-func (s *rulePages) back(w http.ResponseWriter, r *http.Request, v site.Request, what string) {
+func (s *Pages) back(w http.ResponseWriter, r *http.Request, v site.Request, what string) {
 	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", r.URL.Query().Get("id")), what)
 }
 
 // saveHere saves a form of an influencer's page, and answers: with page, which has the form,
 // where something typed is wrong.
-func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, f *site.Form,
+func (s *Pages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, f *site.Form,
 	page influencerPage, change preview.Change) {
 	if !f.Failed() {
 		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
@@ -329,7 +329,7 @@ func (s *rulePages) saveHere(w http.ResponseWriter, r *http.Request, v site.Requ
 }
 
 // removeHere removes something of an influencer, and answers.
-func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, what string,
+func (s *Pages) removeHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, what string,
 	change preview.Change) {
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
 	switch {
@@ -343,7 +343,7 @@ func (s *rulePages) removeHere(w http.ResponseWriter, r *http.Request, v site.Re
 
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
-func (s *rulePages) refuseRule(f *site.Form, err error) bool {
+func (s *Pages) refuseRule(f *site.Form, err error) bool {
 	var conflict *commerce.CouponConflictError
 	switch {
 	case errors.As(err, &conflict):
@@ -360,7 +360,7 @@ func (s *rulePages) refuseRule(f *site.Form, err error) bool {
 	return true
 }
 
-func (s *rulePages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -377,7 +377,7 @@ func (s *rulePages) changeCategory(w http.ResponseWriter, r *http.Request, v sit
 	s.back(w, r, v, "influencer_saved")
 }
 
-func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -394,7 +394,7 @@ func (s *rulePages) addLinks(w http.ResponseWriter, r *http.Request, v site.Requ
 	}
 }
 
-func (s *rulePages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -409,7 +409,7 @@ func (s *rulePages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Req
 }
 
 // campaignOf returns the id of one of an influencer's campaigns, else "".
-func (s *rulePages) campaignOf(i commerce.Influencer, id string) string {
+func (s *Pages) campaignOf(i commerce.Influencer, id string) string {
 	for _, c := range i.Campaigns {
 		if c.CampaignID == id {
 			return id
@@ -418,7 +418,7 @@ func (s *rulePages) campaignOf(i commerce.Influencer, id string) string {
 	return ""
 }
 
-func (s *rulePages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -434,7 +434,7 @@ func (s *rulePages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.
 	})
 }
 
-func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -453,7 +453,7 @@ func (s *rulePages) addCost(w http.ResponseWriter, r *http.Request, v site.Reque
 	})
 }
 
-func (s *rulePages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return
@@ -467,7 +467,7 @@ func (s *rulePages) removeInfluencerCost(w http.ResponseWriter, r *http.Request,
 }
 
 // archive ends an influencer's links, coupons and costs, or those of one campaign.
-func (s *rulePages) archive(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) archive(w http.ResponseWriter, r *http.Request, v site.Request) {
 	i, ok := s.influencerOf(w, r, v)
 	if !ok {
 		return

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"context"
@@ -18,14 +18,14 @@ type settingsPage struct {
 	Form *site.Form
 }
 
-func (s *rulePages) settingsRoutes() []site.Route {
+func (s *Pages) settingsRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.SettingsPath, Handle: s.settingsPage},
 		{Pattern: "POST " + site.SettingsPath, Owner: true, Handle: s.saveSettings},
 	}
 }
 
-func (s *rulePages) settingsPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) settingsPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -39,14 +39,14 @@ func (s *rulePages) settingsPage(w http.ResponseWriter, r *http.Request, v site.
 	s.showSettings(w, r, v, http.StatusOK, f)
 }
 
-func (s *rulePages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
 	s.Render(w, r, status, "settings.html", settingsPage{Head: v.Head(v.Lang.T("settings.title"), "settings"), Form: f})
 }
 
 // settingsForm is every setting, by group. Names of fields are those of
 // commerce's violations.
-func (s *rulePages) settingsForm(r *http.Request, v site.Request, now commerce.Settings, typed map[string][]string) (*site.Form, error) {
+func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Settings, typed map[string][]string) (*site.Form, error) {
 	ordered, err := s.db.HasOrders(r.Context(), v.Current.CompanyID)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *rulePages) settingsForm(r *http.Request, v site.Request, now commerce.S
 }
 
 // localNumber writes a decimal as people type it in the language of the page.
-func (s *rulePages) localNumber(v site.Request, text string) string {
+func (s *Pages) localNumber(v site.Request, text string) string {
 	return strings.ReplaceAll(text, ".", v.Lang.T("number.decimal"))
 }
 
@@ -104,7 +104,7 @@ func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
 }
 
-func (s *rulePages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f, err := s.settingsForm(r, v, commerce.Settings{}, r.PostForm)
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -139,7 +139,7 @@ func (s *rulePages) saveSettings(w http.ResponseWriter, r *http.Request, v site.
 
 // typedSettings reads the form, and returns the change. What cannot be read fails
 // at its field. Fields that are fixed are not sent by browsers, and stay.
-func (s *rulePages) typedSettings(v site.Request, f *site.Form, get func(name string) string) func(*commerce.Settings) {
+func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string) string) func(*commerce.Settings) {
 	whole := func(name string) int {
 		n, err := strconv.Atoi(strings.TrimSpace(get(name)))
 		if err != nil {

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type influencerLine struct {
 	Orders, Total, Earning string
 }
 
-func (s *rulePages) influencerRoutes() []site.Route {
+func (s *Pages) influencerRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.InfluencersPath, Handle: s.influencers},
 		{Pattern: "POST " + site.InfluencersPath, Owner: true, Handle: s.register},
@@ -55,11 +55,11 @@ func (s *rulePages) influencerRoutes() []site.Route {
 	}
 }
 
-func (s *rulePages) influencers(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) influencers(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showInfluencers(w, r, v, http.StatusOK, s.registrationForm(v, nil))
 }
 
-func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	query := r.URL.Query()
 	if r.Method != http.MethodGet {
 		query, v.Here = nil, site.StorePath(site.InfluencersPath, v.Current.CompanyID)
@@ -123,7 +123,7 @@ func (s *rulePages) showInfluencers(w http.ResponseWriter, r *http.Request, v si
 
 // influencerSearch looks for influencers with their sales of the last days. It returns
 // site.ErrBadAddress for what no form of the page sends.
-func (s *rulePages) influencerSearch(v site.Request, text, sort string) (commerce.InfluencerSearch, error) {
+func (s *Pages) influencerSearch(v site.Request, text, sort string) (commerce.InfluencerSearch, error) {
 	sort = cmp.Or(sort, commerce.SortByName)
 	if !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
 		return commerce.InfluencerSearch{}, site.ErrBadAddress
@@ -135,7 +135,7 @@ func (s *rulePages) influencerSearch(v site.Request, text, sort string) (commerc
 
 // registrationForm asks for what POST /influencers takes: more links, coupons and
 // costs are added on the influencer's own page.
-func (s *rulePages) registrationForm(v site.Request, typed map[string][]string) *site.Form {
+func (s *Pages) registrationForm(v site.Request, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "influencer", typed)
 	f.Add(site.Field{Name: "name", Required: true, Max: commerce.MaxName})
 	f.Add(site.Field{Name: "category", Max: commerce.MaxCategory})
@@ -146,13 +146,13 @@ func (s *rulePages) registrationForm(v site.Request, typed map[string][]string) 
 	return f
 }
 
-func (s *rulePages) couponFields(f *site.Form, required bool) {
+func (s *Pages) couponFields(f *site.Form, required bool) {
 	f.Add(site.Field{Name: "code", Required: required, Max: commerce.MaxCoupon, Group: f.Lang.T("influencer.coupon")})
 	f.Add(site.Field{Name: "coupon_start", Type: "date"})
 	f.Add(site.Field{Name: "coupon_end", Type: "date"})
 }
 
-func (s *rulePages) costFields(v site.Request, f *site.Form, required bool) {
+func (s *Pages) costFields(v site.Request, f *site.Form, required bool) {
 	f.Add(site.Field{Name: "var_fee", Group: f.Lang.T("influencer.cost")})
 	f.Add(site.Field{Name: "fixed_fee"})
 	f.Add(site.Field{Name: "value"})
@@ -179,7 +179,7 @@ func typedCoupon(r *http.Request) commerce.CouponTerms {
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
-func (s *rulePages) typedCost(r *http.Request, v site.Request, f *site.Form) commerce.CostTerms {
+func (s *Pages) typedCost(r *http.Request, v site.Request, f *site.Form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")),
 		ValueMinor: s.typedMoney(v, f, "value", get("value")),
@@ -195,7 +195,7 @@ func (s *rulePages) typedCost(r *http.Request, v site.Request, f *site.Form) com
 
 // register makes an influencer, or adds to the one of that name, as POST
 // /influencers does.
-func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
@@ -218,7 +218,7 @@ func (s *rulePages) register(w http.ResponseWriter, r *http.Request, v site.Requ
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails
 // at the form's fields; false: the request is answered.
-func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
+func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
 	asked commerce.Registration) (made commerce.Registered, ok bool) {
 	names := map[string]string{}
 	for _, of := range []map[string]string{couponNames, costNames} {
@@ -248,7 +248,7 @@ func (s *rulePages) tryRegister(w http.ResponseWriter, r *http.Request, v site.R
 }
 
 // refuseLinks looks up the hosts of links, and refuses those that are not public.
-func (s *rulePages) refuseLinks(r *http.Request, f *site.Form, links []string) {
+func (s *Pages) refuseLinks(r *http.Request, f *site.Form, links []string) {
 	for i, err := range s.checkLinks(r.Context(), links) {
 		if err != nil {
 			f.Fail("links", links[i]+" "+site.ViolationText(f.Lang, commerce.Violation{Message: err.Error()}))
@@ -292,7 +292,7 @@ func costFormula(l *lang.Printer, c commerce.CostTerms) string {
 
 // shortScheme returns the scheme of short links. Loopback addresses, which only
 // `tributary dev` uses, have no certificate.
-func (s *rulePages) shortScheme() string {
+func (s *Pages) shortScheme() string {
 	for _, local := range []string{"127.0.0.1", "localhost", "[::1]"} {
 		if strings.HasPrefix(s.shortBase, local) {
 			return "http://"
@@ -303,7 +303,7 @@ func (s *rulePages) shortScheme() string {
 
 // shortLink is a short link as people share it; copy has its scheme, and is empty
 // where the short host is not known.
-func (s *rulePages) shortLink(code string) (shown, copied string) {
+func (s *Pages) shortLink(code string) (shown, copied string) {
 	if s.shortBase == "" {
 		return code, ""
 	}

@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ type moveCredit struct {
 // first shows which, and the person saves from there. It reports whether the request is
 // answered; if not, the change is made, or err says why not. f may be nil; back is where
 // a person goes who does not save.
-func (s *rulePages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
+func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
 	change preview.Change) (answered bool, err error) {
 	switch r.PostForm.Get("step") {
 	case stepSave:
@@ -115,7 +115,7 @@ func (s *rulePages) save(w http.ResponseWriter, r *http.Request, v site.Request,
 var errNoPreview = errors.New("dashboard: no preview now")
 
 // preview returns what a change would move. An error is errNoPreview or the change's own.
-func (s *rulePages) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
+func (s *Pages) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
 	var refused error
@@ -133,7 +133,7 @@ func (s *rulePages) preview(ctx context.Context, companyID string, change previe
 }
 
 // showMoves shows what a change would move; a is nil where that is not known.
-func (s *rulePages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, edits bool, back string, a *preview.Answer) {
+func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, edits bool, back string, a *preview.Answer) {
 	v.Here = back
 	page := movesPage{Head: v.Head(v.Lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {

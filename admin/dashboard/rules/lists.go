@@ -1,4 +1,4 @@
-package dashboard
+package rules
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-func (s *rulePages) listRoutes() []site.Route {
+func (s *Pages) listRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.InfluencersPath + site.CSVEnding,
 			Handle: s.File("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
@@ -29,7 +29,7 @@ func (s *rulePages) listRoutes() []site.Route {
 	}
 }
 
-func (s *rulePages) influencersFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) influencersFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	query := r.URL.Query()
 	search, err := s.influencerSearch(v, strings.TrimSpace(query.Get("q")), query.Get("sort"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *rulePages) influencersFile(ctx context.Context, r *http.Request, v site
 	}
 }
 
-func (s *rulePages) costsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) costsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	list, err := s.db.AdditionalCosts(ctx, v.Current.CompanyID, commerce.CostFilter{}, mostCosts)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *rulePages) costsFile(ctx context.Context, _ *http.Request, v site.Reque
 
 // keysFile lists the keys of both environments. What a key ends with is all that is known
 // of its text.
-func (s *rulePages) keysFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) keysFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
 		company := v.CompanyOf(environment)
 		if company == "" {
