@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -62,7 +63,7 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	web := httptest.NewServer(server)
 	defer web.Close()
 	s := &service{t: t, url: web.URL, db: stores(fixture.DB)}
-	key := s.key(company, commerce.ReadInfluencers)
+	key := s.key(company, account.ReadInfluencers)
 
 	got := s.call("GET", "/admin/v1/order/A%2F1/attribution", key, "")
 	s.want(got, 200, "")
@@ -107,6 +108,6 @@ func TestExplanationIsServedWithItsLedger(t *testing.T) {
 	if s.want(got, 404, "not_found"); got.Error.Message != "accepted, not processed yet" {
 		t.Errorf("message %q", got.Error.Message)
 	}
-	other := s.key(fixture.NewStore("Outra").Live.CompanyID, commerce.ReadInfluencers)
+	other := s.key(fixture.NewStore("Outra").Live.CompanyID, account.ReadInfluencers)
 	s.want(s.call("GET", "/admin/v1/order/A%2F1/attribution", other, ""), 404, "not_found")
 }

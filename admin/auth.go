@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -44,7 +45,7 @@ type keyCache struct {
 }
 
 type keyEntry struct {
-	key       commerce.APIKey
+	key       account.APIKey
 	known     bool
 	keys      identity.Keys // of the key's company; made once, since deriving its secret takes time
 	checkedAt time.Time
@@ -60,10 +61,10 @@ func newKeyCache(db keys, hasher *identity.Hasher, now func() time.Time, timeout
 // looked up by hash, so that the time it takes says nothing about the text. A
 // network that has shown too many unknown keys is refused before the look-up.
 func (r *keyCache) find(ctx context.Context, text, network string) (keyEntry, error) {
-	if _, err := commerce.KeyEnvironment(text); err != nil {
+	if _, err := account.KeyEnvironment(text); err != nil {
 		return keyEntry{}, commerce.ErrNotFound
 	}
-	hash := commerce.KeyHash(text)
+	hash := account.KeyHash(text)
 	now := r.now()
 	r.mu.Lock()
 	entry := r.entries[hash]
@@ -118,7 +119,7 @@ func (e keyEntry) orNotFound() (keyEntry, error) {
 }
 
 // keep stores what was looked up at an instant. used: for a request, not to renew.
-func (r *keyCache) keep(hash [32]byte, key commerce.APIKey, known, used bool, at time.Time) keyEntry {
+func (r *keyCache) keep(hash [32]byte, key account.APIKey, known, used bool, at time.Time) keyEntry {
 	entry := keyEntry{key: key, known: known, checkedAt: at, usedAt: at}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 )
@@ -20,13 +21,13 @@ type slowStore struct {
 	asked   int
 }
 
-func (s *slowStore) APIKeyByHash(ctx context.Context, _ [32]byte) (commerce.APIKey, error) {
+func (s *slowStore) APIKeyByHash(ctx context.Context, _ [32]byte) (account.APIKey, error) {
 	s.asked++
 	select {
 	case <-s.release:
-		return commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR"}, nil
+		return account.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR"}, nil
 	case <-ctx.Done():
-		return commerce.APIKey{}, ctx.Err()
+		return account.APIKey{}, ctx.Err()
 	}
 }
 
@@ -37,7 +38,7 @@ func newRing(t *testing.T, store Database) (ring *keyCache, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err = commerce.NewKeyText(rand.Reader, commerce.Live)
+	text, err = account.NewKeyText(rand.Reader, commerce.Live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,12 +115,12 @@ type revocable struct {
 	revoked time.Time
 }
 
-func (s *revocable) APIKeyByHash(context.Context, [32]byte) (commerce.APIKey, error) {
-	return commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", RevokedAt: s.revoked}, nil
+func (s *revocable) APIKeyByHash(context.Context, [32]byte) (account.APIKey, error) {
+	return account.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", RevokedAt: s.revoked}, nil
 }
 
-func (s *revocable) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
-	keys := map[[32]byte]commerce.APIKey{}
+func (s *revocable) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]account.APIKey, error) {
+	keys := map[[32]byte]account.APIKey{}
 	for _, hash := range hashes {
 		keys[hash], _ = s.APIKeyByHash(ctx, hash)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
@@ -17,15 +18,15 @@ func TestKeysOpenTheirOwnEnvironmentAndScopeOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
 	expired := func() string {
-		_, text, err := s.db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: s.store.Live.CompanyID, Name: "old", Scopes: commerce.Scopes,
+		_, text, err := s.db.CreateAPIKey(t.Context(), account.NewAPIKey{CompanyID: s.store.Live.CompanyID, Name: "old", Scopes: account.Scopes,
 			ExpiresAt: time.Now().Add(-time.Second), Actor: "cli", Random: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}()
-	orders := s.key(s.store.Live.CompanyID, commerce.WriteOrders)
-	unknown, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+	orders := s.key(s.store.Live.CompanyID, account.WriteOrders)
+	unknown, err := account.NewKeyText(rand.Reader, commerce.Live)
 	if err != nil {
 		t.Fatal(err)
 	}

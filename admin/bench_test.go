@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -162,7 +163,7 @@ func benchServer(b *testing.B) (origin, key string) {
 		b.Fatal(err)
 	}
 	_, key, err = stores.CreateAPIKey(b.Context(),
-		commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Name: "bench", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+		account.NewAPIKey{CompanyID: store.Live.CompanyID, Name: "bench", Scopes: account.Scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -25,8 +26,8 @@ type Database interface {
 
 // keys is what checking API keys needs.
 type keys interface {
-	APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error)
-	APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error)
+	APIKeyByHash(ctx context.Context, hash [32]byte) (account.APIKey, error)
+	APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]account.APIKey, error)
 	TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time) error
 }
 
@@ -67,8 +68,8 @@ type additionalCosts interface {
 // answers keeps those of requests with an Idempotency-Key.
 type answers interface {
 	// ClaimKey reserves an Idempotency-Key, or returns the answer that is stored
-	// for it. Errors: commerce.ErrKeyMismatch, commerce.ErrKeyInProgress.
-	ClaimKey(ctx context.Context, claim commerce.Claim) (commerce.Claimed, error)
+	// for it. Errors: account.ErrKeyMismatch, account.ErrKeyInProgress.
+	ClaimKey(ctx context.Context, claim account.Claim) (account.Claimed, error)
 	// ForgetAnswers removes up to limit expired answers of the companies after
 	// one. It returns the last company that it looked at, "" where there was
 	// none: where fewer than limit were removed, all is done up to that company.
@@ -135,5 +136,5 @@ type outbox interface {
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)
 	// AcquireRelay returns commerce.ErrConflict while another process publishes.
-	AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error)
+	AcquireRelay(ctx context.Context) (account.OutboxRelay, error)
 }

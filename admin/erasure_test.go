@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -112,16 +113,16 @@ func TestTheErasuresThatWaitAreBounded(t *testing.T) {
 func TestWhoMayErase(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	for _, scope := range commerce.Scopes {
+	for _, scope := range account.Scopes {
 		want := 403
-		if scope == commerce.EraseCustomers {
+		if scope == account.EraseCustomers {
 			want = 200
 		}
 		if a := s.call("POST", "/admin/v1/erasures", s.key(s.store.Live.CompanyID, scope), `{"email":"ana@example.com"}`); a.Status != want {
 			t.Errorf("%s: %d, want %d", scope, a.Status, want)
 		}
 	}
-	if a := s.call("POST", "/admin/v1/erasures", s.key(s.store.Live.CompanyID, commerce.AdminScopes...),
+	if a := s.call("POST", "/admin/v1/erasures", s.key(s.store.Live.CompanyID, account.AdminScopes...),
 		`{"email":"ana@example.com"}`); a.Status != 403 {
 		t.Errorf("a key with the usual scopes: %d", a.Status)
 	}

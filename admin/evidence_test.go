@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -44,7 +45,7 @@ func TestEvidenceIsDecided(t *testing.T) {
 	s.want(s.call("POST", "/admin/v1/order/A%201/evidence", s.live, `{}`), 400, "validation_error")
 	s.want(decide("other", s.live, ana, "accept"), 404, "not_found")
 	s.want(decide("A%201", s.live, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", "accept"), 404, "not_found")
-	s.want(decide("A%201", s.key(s.store.Live.CompanyID, commerce.WriteOrders), ana, "accept"), 403, "insufficient_scope")
+	s.want(decide("A%201", s.key(s.store.Live.CompanyID, account.WriteOrders), ana, "accept"), 403, "insufficient_scope")
 	s.want(s.call("POST", "/sandbox/admin/v1/order/A%201/evidence", s.test, `{"influencer_id":"`+ana+`","decision":"accept"}`), 404,
 		"not_found")
 

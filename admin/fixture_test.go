@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -90,8 +91,8 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.live = s.key(s.store.Live.CompanyID, commerce.Scopes...)
-	s.test = s.key(s.store.Sandbox.CompanyID, commerce.Scopes...)
+	s.live = s.key(s.store.Live.CompanyID, account.Scopes...)
+	s.test = s.key(s.store.Sandbox.CompanyID, account.Scopes...)
 	config.ShortBase = "go.example.com/s"
 	if config.DependencyTimeout == 0 {
 		config.DependencyTimeout = time.Minute // a busy machine is no outage
@@ -103,7 +104,7 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	deps := admin.Deps{
 		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
-		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
+		Previews: preview.New(pgpreview.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
 		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
 	}
 	signer, err := statementlink.NewSigner([]byte(strings.Repeat("t", 32)), nil)
@@ -135,10 +136,10 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	return s
 }
 
-func (s *service) key(companyID string, scopes ...commerce.Scope) string {
+func (s *service) key(companyID string, scopes ...account.Scope) string {
 	s.t.Helper()
 	_, text, err := s.db.CreateAPIKey(s.t.Context(),
-		commerce.NewAPIKey{CompanyID: companyID, Name: "test", Scopes: scopes, Actor: "cli", Random: rand.Reader})
+		account.NewAPIKey{CompanyID: companyID, Name: "test", Scopes: scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		s.t.Fatal(err)
 	}

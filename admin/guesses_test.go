@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -19,18 +20,18 @@ import (
 type oneKeyStore struct {
 	Database
 	hash  [32]byte
-	key   commerce.APIKey
+	key   account.APIKey
 	asked int
 	fails bool
 }
 
-func (s *oneKeyStore) APIKeyByHash(_ context.Context, hash [32]byte) (commerce.APIKey, error) {
+func (s *oneKeyStore) APIKeyByHash(_ context.Context, hash [32]byte) (account.APIKey, error) {
 	s.asked++
 	switch {
 	case s.fails:
-		return commerce.APIKey{}, commerce.ErrUnavailable
+		return account.APIKey{}, commerce.ErrUnavailable
 	case hash != s.hash:
-		return commerce.APIKey{}, commerce.ErrNotFound
+		return account.APIKey{}, commerce.ErrNotFound
 	}
 	return s.key, nil
 }
@@ -49,7 +50,7 @@ func TestGuessedKeysAreNotLookedUpForEver(t *testing.T) {
 	}
 	newKey := func() string {
 		t.Helper()
-		text, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+		text, err := account.NewKeyText(rand.Reader, commerce.Live)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,8 +58,8 @@ func TestGuessedKeysAreNotLookedUpForEver(t *testing.T) {
 	}
 	text := newKey()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	store := &oneKeyStore{hash: commerce.KeyHash(text),
-		key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", Environment: commerce.Live}}
+	store := &oneKeyStore{hash: account.KeyHash(text),
+		key: account.APIKey{KeyID: "key_1", CompanyID: "c_1", Country: "BR", Environment: commerce.Live}}
 	server, err := New(Config{ShortBase: "go.example.com", ClientIP: func(r *http.Request) string { return r.Header.Get("X-From") }},
 		Deps{Database: store, Producer: noKafka{}, Hasher: hasher, Now: func() time.Time { return now }})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -23,11 +24,11 @@ import (
 // it is the embedded nil's.
 type keyStore struct {
 	admin.Database
-	key   commerce.APIKey
+	key   account.APIKey
 	asked atomic.Int64
 }
 
-func (s *keyStore) APIKeyByHash(context.Context, [32]byte) (commerce.APIKey, error) {
+func (s *keyStore) APIKeyByHash(context.Context, [32]byte) (account.APIKey, error) {
 	s.asked.Add(1)
 	return s.key, nil
 }
@@ -43,11 +44,11 @@ func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if key, err = commerce.NewKeyText(rand.Reader, commerce.Live); err != nil {
+	if key, err = account.NewKeyText(rand.Reader, commerce.Live); err != nil {
 		t.Fatal(err)
 	}
-	store = &keyStore{key: commerce.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR",
-		Scopes: commerce.Scopes}}
+	store = &keyStore{key: account.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR",
+		Scopes: account.Scopes}}
 	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
 		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -57,23 +58,23 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	claim := commerce.Claim{CompanyID: c.companyID, Lease: attemptLease, Keep: kept}
+	claim := account.Claim{CompanyID: c.companyID, Lease: attemptLease, Keep: kept}
 	claim.Key, claim.Fingerprint = claimKey(c.keys, key, r, body)
 	if former, rotates := c.keys.Former(); rotates { // by which a process that is not restarted yet knows the request
-		claim.Former = &commerce.FormerClaim{}
+		claim.Former = &account.FormerClaim{}
 		claim.Former.Key, claim.Former.Fingerprint = claimKey(former, key, r, body)
 	}
-	var claimed commerce.Claimed
+	var claimed account.Claimed
 	if key == "" {
 		claimed, err = s.claimRepeat(r.Context(), claim)
 	} else {
 		claimed, err = s.claim(r.Context(), claim)
 	}
 	switch {
-	case errors.Is(err, commerce.ErrKeyMismatch):
+	case errors.Is(err, account.ErrKeyMismatch):
 		return answer{}, &problem{status: http.StatusUnprocessableEntity, code: codeKeyMismatch,
 			message: "this Idempotency-Key was used for another request; take a new key for a new request"}
-	case errors.Is(err, commerce.ErrKeyInProgress):
+	case errors.Is(err, account.ErrKeyInProgress):
 		return answer{}, keyInProgress()
 	case err != nil:
 		return answer{}, err
@@ -112,13 +113,13 @@ const repeatPause = 50 * time.Millisecond
 
 // claimRepeat claims a request without an Idempotency-Key by its own fingerprint. While
 // the same request is under way it waits for that one's answer, as long as for a
-// dependency; then the error is commerce.ErrKeyInProgress.
-func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
+// dependency; then the error is account.ErrKeyInProgress.
+func (s *Server) claimRepeat(ctx context.Context, c account.Claim) (account.Claimed, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
 	for {
 		claimed, err := s.claim(ctx, c)
-		if !errors.Is(err, commerce.ErrKeyInProgress) {
+		if !errors.Is(err, account.ErrKeyInProgress) {
 			return claimed, err
 		}
 		if !background.Sleep(ctx, repeatPause) {
@@ -127,7 +128,7 @@ func (s *Server) claimRepeat(ctx context.Context, c commerce.Claim) (commerce.Cl
 	}
 }
 
-func (s *Server) claim(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
+func (s *Server) claim(ctx context.Context, c account.Claim) (account.Claimed, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
 	return s.deps.Database.ClaimKey(ctx, c)
@@ -178,7 +179,7 @@ func readKept(stored []byte) (a answer, err error) {
 // finish stores the answer, in one commit with the change. An order is on Kafka
 // already, so it succeeds also where its answer cannot be stored: sent again, it
 // is the same version of the same order.
-func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attempt, result answer) error {
+func (s *Server) finish(r *http.Request, operation route, attempt account.Attempt, result answer) error {
 	data, err := keep(result)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attem
 	case operation.rate == ingestRate:
 		s.log.WarnContext(r.Context(), "an accepted order's idempotent answer was not stored", "request_id", requestOf(r).id, "error", err)
 		return nil
-	case errors.Is(err, commerce.ErrKeyInProgress):
+	case errors.Is(err, account.ErrKeyInProgress):
 		return keyInProgress()
 	}
 	return err
@@ -200,7 +201,7 @@ func (s *Server) finish(r *http.Request, operation route, attempt commerce.Attem
 
 // abandon frees the key of an attempt that has no answer. Where that fails, the
 // key is free when its lease ends.
-func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
+func (s *Server) abandon(r *http.Request, attempt account.Attempt) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), abandonTimeout)
 	defer cancel()
 	if err := attempt.Abandon(ctx); err != nil {
@@ -209,7 +210,7 @@ func (s *Server) abandon(r *http.Request, attempt commerce.Attempt) {
 }
 
 func idempotencyKey(values []string) (string, error) {
-	bad := commerce.CheckIdempotencyKey(values[0])
+	bad := account.CheckIdempotencyKey(values[0])
 	if len(values) > 1 {
 		bad.Add("Idempotency-Key", commerce.CodeConflict, "is there %d times", len(values))
 	}
@@ -221,7 +222,7 @@ func idempotencyKey(values []string) (string, error) {
 func claimKey(keys identity.Keys, key string, r *http.Request, body []byte) (digest string, print [32]byte) {
 	print = fingerprint(keys, r, body)
 	if key == "" {
-		return commerce.RepeatKeyPrefix + hex.EncodeToString(print[:]), print
+		return account.RepeatKeyPrefix + hex.EncodeToString(print[:]), print
 	}
 	return keys.IdempotencyKey(key), print
 }

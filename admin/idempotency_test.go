@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -265,7 +266,7 @@ func TestAnswerIsStoredInTheTransactionOfItsChange(t *testing.T) {
 func TestLostLeaseUndoesTheChange(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	claim := commerce.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Keep: 1e9 * 60}
+	claim := account.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Keep: 1e9 * 60}
 	first, err := s.db.ClaimKey(t.Context(), claim) // a lease of no time
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +275,7 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 	if err != nil || second.Attempt == nil {
 		t.Fatalf("%+v %v", second, err)
 	}
-	add := func(n int, a commerce.Attempt) error {
+	add := func(n int, a account.Attempt) error {
 		err := s.db.AddAdditionalCost(a.Within(t.Context()), commerce.Author{CompanyID: claim.CompanyID, Actor: "cli"},
 			commerce.AdditionalCost{ID: fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a805%d", n), Name: "x", ValueMinor: 1, Frequency: "daily",
 				StartDate: "2026-01-01"})
@@ -305,7 +306,7 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 func TestChangeAndAnswerAreCommittedTogetherAndReplayed(t *testing.T) {
 	t.Parallel()
 	s := start(t, admin.Config{})
-	claim := commerce.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Lease: 1e9 * 60, Keep: 1e9 * 60}
+	claim := account.Claim{CompanyID: s.store.Live.CompanyID, Key: "k", Lease: 1e9 * 60, Keep: 1e9 * 60}
 	claimed, err := s.db.ClaimKey(t.Context(), claim)
 	if err != nil {
 		t.Fatal(err)

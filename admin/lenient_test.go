@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -228,7 +228,7 @@ func TestEveryOperationWithABodyRefusesUnknownFieldsWhereAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, asked := s.key(s.store.Live.CompanyID, commerce.Scopes...), 0
+	key, asked := s.key(s.store.Live.CompanyID, account.Scopes...), 0
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if operation.RequestBody == nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/preview"
 )
@@ -21,20 +22,20 @@ const previewPath = "/preview"
 // the scope of the route that makes it.
 type previewed struct {
 	name  string
-	scope commerce.Scope
+	scope account.Scope
 	read  changeReader
 }
 
 // previewed returns every kind of change that can be previewed.
 func (s *Server) previewed() []previewed {
 	return []previewed{
-		{"influencer.create", commerce.WriteInfluencers, s.createInfluencer},
-		{"influencer.archive", commerce.WriteInfluencers, s.deleteInfluencer},
-		{"coupon.create", commerce.WriteInfluencers, s.createCoupon},
-		{"coupon.delete", commerce.WriteInfluencers, s.deleteCoupon},
-		{"cost.create", commerce.WriteInfluencers, s.createInfluencerCost},
-		{"cost.delete", commerce.WriteInfluencers, s.deleteInfluencerCost},
-		{"order.evidence", commerce.WriteEvidence, s.decideEvidence},
+		{"influencer.create", account.WriteInfluencers, s.createInfluencer},
+		{"influencer.archive", account.WriteInfluencers, s.deleteInfluencer},
+		{"coupon.create", account.WriteInfluencers, s.createCoupon},
+		{"coupon.delete", account.WriteInfluencers, s.deleteCoupon},
+		{"cost.create", account.WriteInfluencers, s.createInfluencerCost},
+		{"cost.delete", account.WriteInfluencers, s.deleteInfluencerCost},
+		{"order.evidence", account.WriteEvidence, s.decideEvidence},
 	}
 }
 
@@ -113,7 +114,7 @@ func PreviewChange(ctx context.Context, db Database, previews Previews, companyI
 	var found *preview.Answer
 	if err == nil {
 		o.notes.strict = true // who typed it can mend it
-		found, err = s.previewOf(ctx, caller{companyID: companyID, actor: actor, scopes: commerce.Scopes}, o)
+		found, err = s.previewOf(ctx, caller{companyID: companyID, actor: actor, scopes: account.Scopes}, o)
 	}
 	var p *problem
 	if errors.As(err, &p) {
@@ -142,6 +143,6 @@ func ofChange(err error) error {
 }
 
 // missingScope is the 403 of a key that lacks a scope.
-func missingScope(scope commerce.Scope) *problem {
+func missingScope(scope account.Scope) *problem {
 	return &problem{status: http.StatusForbidden, code: codeScope, message: "this needs an API key with the scope " + string(scope)}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/preview"
 )
 
@@ -59,9 +59,9 @@ func TestAPreviewIsRefusedAsItsChangeIs(t *testing.T) {
 	f("no object", s.live, `[]`, 400, "validation_error", "change")
 	f("nothing", s.live, `null`, 400, "validation_error", "change")
 	s.want(s.call("POST", "/admin/v1/preview", s.live, `{}`), 400, "validation_error")
-	decides := s.key(s.store.Live.CompanyID, commerce.WriteEvidence)
+	decides := s.key(s.store.Live.CompanyID, account.WriteEvidence)
 	f("without the scope of coupons", decides, coupon, 403, "insufficient_scope", "")
-	f("without the scope of decisions", s.key(s.store.Live.CompanyID, commerce.WriteInfluencers), `{"type":"order.evidence","orderId":"1"}`,
+	f("without the scope of decisions", s.key(s.store.Live.CompanyID, account.WriteInfluencers), `{"type":"order.evidence","orderId":"1"}`,
 		403, "insufficient_scope", "")
 	f("of the other environment", s.test, `{"type":"influencer.archive","name":"Ana Prado"}`, 401, "unauthorized", "")
 	s.want(ask(s.live, `{"type":"influencer.archive","name":"Ana Prado"}`), 200, "")

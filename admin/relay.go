@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -97,9 +98,9 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 // the outbox's lock.
 func (s *Server) Republish() { signal(s.again); signal(s.wake) }
 
-func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) error {
+func (s *Server) republish(ctx context.Context, right account.OutboxRelay) error {
 	n := 0
-	err := right.Directory(ctx, strings.TrimSuffix(s.config.ShortBase, "/"), s.deps.Hasher.Check, func(page []commerce.OutboxRecord) error {
+	err := right.Directory(ctx, strings.TrimSuffix(s.config.ShortBase, "/"), s.deps.Hasher.Check, func(page []account.OutboxRecord) error {
 		n += len(page)
 		return s.publish(ctx, page)
 	})
@@ -112,7 +113,7 @@ func (s *Server) republish(ctx context.Context, right commerce.OutboxRelay) erro
 // publishPending publishes the oldest records in order, then deletes them. After
 // a crash between the two they are published again, which is harmless: readers
 // keep the higher revision.
-func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay) (int, error) {
+func (s *Server) publishPending(ctx context.Context, right account.OutboxRelay) (int, error) {
 	limited, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
 	records, err := right.Pending(limited, relayBatch)
@@ -141,8 +142,8 @@ func (s *Server) publishPending(ctx context.Context, right commerce.OutboxRelay)
 
 // publishRevisions publishes anew the companies of which something is on commerce.v1 now. So the directory always
 // has a company's newest revision: a database that has an older one was restored from a backup.
-func (s *Server) publishRevisions(ctx context.Context, right commerce.OutboxRelay, published []commerce.OutboxRecord) error {
-	var records []commerce.OutboxRecord
+func (s *Server) publishRevisions(ctx context.Context, right account.OutboxRelay, published []account.OutboxRecord) error {
+	var records []account.OutboxRecord
 	seen := map[string]bool{}
 	for _, r := range published {
 		if r.Topic != wire.TopicCommerce || seen[r.Key] {
@@ -163,7 +164,7 @@ func (s *Server) publishRevisions(ctx context.Context, right commerce.OutboxRela
 
 // publish writes records with acks=all. It writes those of one topic that follow
 // each other together, so that the order of all records is kept.
-func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) error {
+func (s *Server) publish(ctx context.Context, records []account.OutboxRecord) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
 	for len(records) > 0 {
@@ -186,7 +187,7 @@ func (s *Server) publish(ctx context.Context, records []commerce.OutboxRecord) e
 // withKeyChecks is a record's value; a company's gets the key checks of this process here: the
 // command line has no hashing secret, and while the secret is being rotated, who publishes may
 // have others than who made the change.
-func (s *Server) withKeyChecks(r commerce.OutboxRecord) []byte {
+func (s *Server) withKeyChecks(r account.OutboxRecord) []byte {
 	id, isCompany := strings.CutPrefix(r.Key, wire.CompanyKeyPrefix)
 	if r.Topic != wire.TopicDirectory || !isCompany || r.Value == nil {
 		return r.Value

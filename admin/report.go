@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -27,7 +28,7 @@ const (
 // reportRoutes are GET /reports/{name}, one for each report.
 func (s *Server) reportRoutes() (routes []route) {
 	for _, spec := range reports.Specs() {
-		routes = append(routes, route{http.MethodGet, "/reports/" + string(spec.Name), commerce.ReadReports, ruleRate,
+		routes = append(routes, route{http.MethodGet, "/reports/" + string(spec.Name), account.ReadReports, ruleRate,
 			func(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 				return s.report(r, c, spec.Name)
 			}})

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -47,8 +47,8 @@ func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
 	s := &service{t: t, url: web.URL, db: stores(fixture.DB), store: fixture.Store}
-	s.live = s.key(fixture.Store.Live.CompanyID, commerce.ReadReports)
-	s.test = s.key(fixture.Store.Sandbox.CompanyID, commerce.ReadReports)
+	s.live = s.key(fixture.Store.Live.CompanyID, account.ReadReports)
+	s.test = s.key(fixture.Store.Sandbox.CompanyID, account.ReadReports)
 	return s, fixture
 }
 
@@ -130,7 +130,7 @@ func TestReportsNeedTheirScopeAndAreTheCompanysOwn(t *testing.T) {
 	t.Parallel()
 	s, fixture := reading(t)
 	fixture.Put(reporttest.Order{CompanyID: fixture.Store.Sandbox.CompanyID, ID: "1", TotalMinor: 100})
-	other := s.key(fixture.Store.Live.CompanyID, commerce.ReadInfluencers, commerce.ReadCosts, commerce.WriteOrders)
+	other := s.key(fixture.Store.Live.CompanyID, account.ReadInfluencers, account.ReadCosts, account.WriteOrders)
 	for _, path := range []string{"/reports/costs?start_date=2026-03-01&end_date=2026-03-01", "/orders", "/order/1", "/products"} {
 		s.want(s.call("GET", "/admin/v1"+path, other, ""), 403, "insufficient_scope")
 	}
@@ -145,7 +145,7 @@ func TestReportsNeedTheirScopeAndAreTheCompanysOwn(t *testing.T) {
 func TestCostsAreReportedByPeriod(t *testing.T) {
 	t.Parallel()
 	s, _ := reading(t)
-	writer := s.key(s.store.Live.CompanyID, commerce.WriteCosts)
+	writer := s.key(s.store.Live.CompanyID, account.WriteCosts)
 	for _, body := range []string{
 		`{"name": "Aluguel", "category": "rent", "value": 3100.00, "frequency": "monthly", "start_date": "2026-03-01"}`,
 		`{"name": "=1+1", "value": 0.10, "frequency": "specific", "start_date": "2026-03-02"}`,

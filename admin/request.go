@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lenient"
@@ -16,7 +17,7 @@ type caller struct {
 	companyID string
 	actor     string        // "key/<keyId>"
 	keys      identity.Keys // of the company
-	scopes    []commerce.Scope
+	scopes    []account.Scope
 }
 
 // ServeHTTP serves the API.

@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -23,7 +24,7 @@ const (
 type route struct {
 	method string
 	path   string
-	scope  commerce.Scope // empty: the operation checks it, by what is asked
+	scope  account.Scope // empty: the operation checks it, by what is asked
 	rate   rateClass
 	handle func(w http.ResponseWriter, r *http.Request, c caller) (answer, error)
 }
@@ -36,37 +37,37 @@ func (r route) writes() bool {
 // routes is every operation, each served under both base paths.
 func (s *Server) routes() []route {
 	return append([]route{
-		{http.MethodPost, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.createInfluencer)},
-		{http.MethodGet, "/influencers", commerce.ReadInfluencers, ruleRate, s.listInfluencers},
-		{http.MethodPut, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.updateInfluencer)},
-		{http.MethodDelete, "/influencers", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencer)},
-		{http.MethodGet, "/influencers/costs", commerce.ReadInfluencers, ruleRate, s.listInfluencerCosts},
-		{http.MethodPost, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.makes(s.createInfluencerCost)},
-		{http.MethodDelete, "/influencers/costs", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencerCost)},
-		{http.MethodPost, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.makes(s.createCoupon)},
-		{http.MethodDelete, "/influencers/coupons", commerce.WriteInfluencers, ruleRate, s.makes(s.deleteCoupon)},
-		{http.MethodGet, "/costs", commerce.ReadCosts, ruleRate, s.listCosts},
-		{http.MethodPost, "/costs", commerce.WriteCosts, ruleRate, s.createCost},
-		{http.MethodPut, "/costs", commerce.WriteCosts, ruleRate, s.updateCost},
-		{http.MethodDelete, "/costs", commerce.WriteCosts, ruleRate, s.deleteCost},
-		{http.MethodGet, "/costs/historical", commerce.ReadCosts, ruleRate, s.costHistory},
-		{http.MethodPost, "/order", commerce.WriteOrders, ingestRate, s.postOrder},
-		{http.MethodGet, "/order/{orderId}/attribution", commerce.ReadInfluencers, ruleRate, s.orderAttribution},
-		{http.MethodPost, "/order/{orderId}/evidence", commerce.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
-		{http.MethodPost, "/erasures", commerce.EraseCustomers, ruleRate, s.makes(s.erase)},
+		{http.MethodPost, "/influencers", account.WriteInfluencers, ruleRate, s.makes(s.createInfluencer)},
+		{http.MethodGet, "/influencers", account.ReadInfluencers, ruleRate, s.listInfluencers},
+		{http.MethodPut, "/influencers", account.WriteInfluencers, ruleRate, s.makes(s.updateInfluencer)},
+		{http.MethodDelete, "/influencers", account.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencer)},
+		{http.MethodGet, "/influencers/costs", account.ReadInfluencers, ruleRate, s.listInfluencerCosts},
+		{http.MethodPost, "/influencers/costs", account.WriteInfluencers, ruleRate, s.makes(s.createInfluencerCost)},
+		{http.MethodDelete, "/influencers/costs", account.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencerCost)},
+		{http.MethodPost, "/influencers/coupons", account.WriteInfluencers, ruleRate, s.makes(s.createCoupon)},
+		{http.MethodDelete, "/influencers/coupons", account.WriteInfluencers, ruleRate, s.makes(s.deleteCoupon)},
+		{http.MethodGet, "/costs", account.ReadCosts, ruleRate, s.listCosts},
+		{http.MethodPost, "/costs", account.WriteCosts, ruleRate, s.createCost},
+		{http.MethodPut, "/costs", account.WriteCosts, ruleRate, s.updateCost},
+		{http.MethodDelete, "/costs", account.WriteCosts, ruleRate, s.deleteCost},
+		{http.MethodGet, "/costs/historical", account.ReadCosts, ruleRate, s.costHistory},
+		{http.MethodPost, "/order", account.WriteOrders, ingestRate, s.postOrder},
+		{http.MethodGet, "/order/{orderId}/attribution", account.ReadInfluencers, ruleRate, s.orderAttribution},
+		{http.MethodPost, "/order/{orderId}/evidence", account.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
+		{http.MethodPost, "/erasures", account.EraseCustomers, ruleRate, s.makes(s.erase)},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
-		{http.MethodPost, "/product", commerce.WriteProducts, ingestRate, s.postProduct},
-		{http.MethodGet, "/order/{orderId}", commerce.ReadReports, ruleRate, s.getOrder},
-		{http.MethodGet, "/orders", commerce.ReadReports, ruleRate, s.listOrders},
-		{http.MethodGet, "/products", commerce.ReadReports, ruleRate, s.listProducts},
-		{http.MethodGet, "/payouts", commerce.ReadReports, ruleRate, s.listPayouts},
-		{http.MethodGet, "/ledger", commerce.ReadReports, ruleRate, s.listLedger},
-		{http.MethodPost, "/statements", commerce.WriteInfluencers, ruleRate, s.closeStatements},
-		{http.MethodGet, "/statements", commerce.ReadReports, ruleRate, s.listStatements},
-		{http.MethodGet, "/statements/{id}", commerce.ReadReports, ruleRate, s.getStatement},
-		{http.MethodPost, "/statements/{id}/payment", commerce.WriteInfluencers, ruleRate, s.payStatement},
-		{http.MethodPost, "/statements/{id}/link", commerce.WriteInfluencers, ruleRate, s.linkStatement},
-		{http.MethodGet, "/reports/signs", commerce.ReadReports, ruleRate, s.listSigns},
+		{http.MethodPost, "/product", account.WriteProducts, ingestRate, s.postProduct},
+		{http.MethodGet, "/order/{orderId}", account.ReadReports, ruleRate, s.getOrder},
+		{http.MethodGet, "/orders", account.ReadReports, ruleRate, s.listOrders},
+		{http.MethodGet, "/products", account.ReadReports, ruleRate, s.listProducts},
+		{http.MethodGet, "/payouts", account.ReadReports, ruleRate, s.listPayouts},
+		{http.MethodGet, "/ledger", account.ReadReports, ruleRate, s.listLedger},
+		{http.MethodPost, "/statements", account.WriteInfluencers, ruleRate, s.closeStatements},
+		{http.MethodGet, "/statements", account.ReadReports, ruleRate, s.listStatements},
+		{http.MethodGet, "/statements/{id}", account.ReadReports, ruleRate, s.getStatement},
+		{http.MethodPost, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.payStatement},
+		{http.MethodPost, "/statements/{id}/link", account.WriteInfluencers, ruleRate, s.linkStatement},
+		{http.MethodGet, "/reports/signs", account.ReadReports, ruleRate, s.listSigns},
 	}, s.reportRoutes()...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -81,6 +82,6 @@ func TestSignsAreAReport(t *testing.T) {
 	wrong("", 400, "end_date", "start_date")
 	wrong("?start_date=2026-03-02&end_date=2026-03-01&format=xml", 400, "end_date", "format")
 	wrong("?start_date=2025-01-01&end_date=2026-03-01", 400, "end_date")
-	s.live = s.key(company, commerce.ReadInfluencers)
+	s.live = s.key(company, account.ReadInfluencers)
 	wrong(days, 403)
 }

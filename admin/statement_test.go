@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -48,7 +49,7 @@ type statementJSON struct {
 func closing(t *testing.T) (s *service, fix *reporttest.Fixture, ana, beto string) {
 	t.Helper()
 	s, fix = reading(t)
-	s.live = s.key(fix.Store.Live.CompanyID, commerce.ReadReports, commerce.WriteInfluencers)
+	s.live = s.key(fix.Store.Live.CompanyID, account.ReadReports, account.WriteInfluencers)
 	company, long := fix.Store.Live.CompanyID, time.Now().AddDate(0, 0, -100)
 	ana, beto = fix.Influencer(company, "Ana Prado"), fix.Influencer(company, "=Beto Lima")
 	put := func(id, influencer, currency string, created time.Time, minor, fee int64) {
@@ -403,9 +404,9 @@ func TestBadRequestsAboutStatementsSayWhy(t *testing.T) {
 	f("GET", "/payouts?limit=0", "", 400, "validation_error", "limit", "between 1 and 100")
 	f("GET", "/payouts?cursor=x", "", 400, "validation_error", "cursor", "next_cursor")
 	f("GET", "/payouts?format=xml", "", 400, "validation_error", "format", "json or csv")
-	readOnly := s.key(fix.Store.Live.CompanyID, commerce.ReadReports)
+	readOnly := s.key(fix.Store.Live.CompanyID, account.ReadReports)
 	s.want(s.call("POST", "/admin/v1/statements", readOnly, `{"end_date":"2026-01-01"}`), 403, "insufficient_scope")
-	writer := s.key(fix.Store.Live.CompanyID, commerce.WriteInfluencers)
+	writer := s.key(fix.Store.Live.CompanyID, account.WriteInfluencers)
 	for _, path := range []string{"/payouts", "/ledger", "/statements", "/statements/" + unknown} {
 		s.want(s.call("GET", "/admin/v1"+path, writer, ""), 403, "insufficient_scope")
 	}
@@ -504,6 +505,6 @@ func TestALinkShowsAStatement(t *testing.T) {
 	}
 	s.want(s.post("/statements/"+fix.Store.StoreID+"/link", map[string]any{}), 404, "not_found")
 	s.want(s.post("/statements/01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2/link", map[string]any{}), 404, "not_found")
-	s.live = s.key(company, commerce.ReadReports)
+	s.live = s.key(company, account.ReadReports)
 	s.want(s.post("/statements/"+id+"/link", map[string]any{}), 403, "insufficient_scope")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -37,7 +38,7 @@ func TestPostgresOutageIs503(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := commerce.NewKeyText(rand.Reader, commerce.Live)
+	key, err := account.NewKeyText(rand.Reader, commerce.Live)
 	if err != nil {
 		t.Fatal(err)
 	}

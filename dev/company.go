@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/dev/demo"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -101,8 +102,8 @@ func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, 
 		return known, nil
 	}
 	if known != "" {
-		key, err := db.APIKeyByHash(ctx, commerce.KeyHash(known))
-		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) && key.HasAll(commerce.Scopes) {
+		key, err := db.APIKeyByHash(ctx, account.KeyHash(known))
+		if err == nil && key.CompanyID == companyID && key.ActiveAt(time.Now()) && key.HasAll(account.Scopes) {
 			return known, nil
 		}
 		if err != nil && !errors.Is(err, commerce.ErrNotFound) {
@@ -110,8 +111,8 @@ func (p *program) ensureKey(ctx context.Context, db *merchant.Store, companyID, 
 		}
 		fmt.Fprintf(p.Out, "The API key of %s is no longer valid, or lacks a scope: a new one was made.\n", companyID)
 	}
-	_, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{
-		CompanyID: companyID, Name: "dev", Scopes: commerce.Scopes, Actor: actor, Random: rand.Reader,
+	_, text, err := db.CreateAPIKey(ctx, account.NewAPIKey{
+		CompanyID: companyID, Name: "dev", Scopes: account.Scopes, Actor: actor, Random: rand.Reader,
 	})
 	return text, err
 }
@@ -143,5 +144,5 @@ func (p *program) ensurePerson(ctx context.Context, db *merchant.Store, storeID 
 		}
 	}
 	p.info.DashboardEmail, p.info.DashboardPassword = email, p.secrets.Password
-	return db.SetMembership(ctx, storeID, person.ID, commerce.RoleOwner)
+	return db.SetMembership(ctx, storeID, person.ID, account.RoleOwner)
 }

@@ -13,13 +13,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// The values every short link's destination gets (specification, short URL).
+// The values every short link's destination gets (docs/edge.md, "Short links").
 const (
 	linkSource = "influencer"
 	linkMedium = "link"
@@ -152,8 +153,8 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		return
 	}
 	now := s.deps.Now()
-	from := clientIP(ctx, s.config.TrustedProxies)
-	a := s.arrival(ctx, from, c, now, 0, wire.ViaLink)
+	from := guard.ClientIP(ctx, s.config.TrustedProxies)
+	a := s.arrival(ctx, from, c, now, 0, entryLink)
 	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {
@@ -210,7 +211,7 @@ func (s *Server) judgeClick(address netip.Addr, a *arrival, code string, now tim
 		_, _ = h.WriteString(text)
 		_ = h.WriteByte(0)
 	}
-	client := clientNetwork(address).As16()
+	client := guard.OneClient(address).As16()
 	_, _ = h.Write(client[:])
 	part(code)
 	part(a.userAgent)

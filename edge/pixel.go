@@ -5,7 +5,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -20,7 +19,7 @@ const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	if refused := s.admit(&from, now); refused != nil {
 		s.refuse(ctx, *refused)
 		return
@@ -32,7 +31,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refusedBody(violation))
 		return
 	}
-	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), wire.ViaPixel)
+	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), entryPixel)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return

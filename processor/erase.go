@@ -16,23 +16,19 @@ import (
 // there is one. Where something is left to do, the company stays queued.
 func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	t := erasure.Turn{
-		Store: a.tx.Erasure(), Known: a.tx.Erased(), Facts: a.tx, Index: a.index, Company: a.company, Now: a.now,
-		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.remember, RebuildSightings: a.rebuildSightings,
+		Store: a.tx.Erasure, Known: a.tx.Erased, Orders: a.tx.Orders, Index: a.index, Company: a.company, Now: a.now,
+		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember, RebuildSightings: a.rebuildSightings,
 	}
 	done, err := t.Next(ctx)
 	if err != nil || !done.Found {
 		return false, err
 	}
 	a.done.queued += done.Queued
-	a.done.erased.Orders, a.done.erased.Events = a.done.erased.Orders+done.Orders, a.done.erased.Events+done.Events
 	if done.Ended {
 		a.done.erasures++
 	}
-	return true, a.tx.QueueCompany(ctx, a.company)
+	return true, a.tx.Queue.QueueCompany(ctx, a.company)
 }
-
-// erased counts what erasures have done.
-type erased struct{ Orders, Events int }
 
 // leaveErased leaves out events that an erasure has removed or would have: they come again
 // from Kafka, from an edge's spool or from an import.
@@ -40,11 +36,11 @@ func (a *application) leaveErased(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
 	}
-	gone, err := erasure.EventsOf(ctx, a.tx.Erased(), a.company, a.events)
+	gone, err := erasure.EventsOf(ctx, a.tx.Erased, a.company, a.events)
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	a.ready = nil // it has events that are left out
+	a.prepared = nil // it has events that are left out
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true
@@ -59,7 +55,7 @@ func (a *application) withoutPerson(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
 	}
-	orders, err := erasure.WithoutPerson(ctx, a.tx.Erased(), a.company, a.orders)
+	orders, err := erasure.WithoutPerson(ctx, a.tx.Erased, a.company, a.orders)
 	if err == nil {
 		a.orders = orders
 	}

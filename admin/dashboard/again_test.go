@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-rod/rod"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -131,7 +131,7 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 	t.Parallel()
 	s := newLinkedSite(t, 2)
 	path := "/dashboard/statement?" + url.Values{"company": {s.live}, "id": {s.statement}}.Encode()
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if got := s.readAs(analyst, path); !contains(got, "This statement is being closed.") {
 		t.Errorf("while it is being closed: %s", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -41,7 +42,7 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	key := func(company, name string) {
 		t.Helper()
 		if _, _, err := s.DB.CreateAPIKey(t.Context(),
-			commerce.NewAPIKey{CompanyID: company, Name: name, Type: commerce.OwnPlatform, Scopes: commerce.AdminScopes, Actor: "test",
+			account.NewAPIKey{CompanyID: company, Name: name, Type: account.OwnPlatform, Scopes: account.AdminScopes, Actor: "test",
 				Random: rand.Reader}); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		contains(text, `action="/dashboard/keys/revoke?company=`+s.live) || contains(text, `<option value="live"`) {
 		t.Errorf("the keys of the archived company: %s", text)
 	}
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	for _, path := range []string{orderOf("waits") + "&company=" + s.live, "/dashboard/reviews" + at} {
 		if text := s.readAs(analyst, path); contains(text, "An owner of the store decides") ||
 			!contains(text, "Nothing more is decided about it: the store is archived.") {
@@ -99,8 +100,8 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		}
 	}
 	// A key of the archived company by a form that was opened before.
-	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {commerce.OwnPlatform},
-		"scopes": {string(commerce.ReadReports)}, "life": {"0"}}
+	form := url.Values{"name": {"orders"}, "environment": {commerce.Live}, "type": {account.OwnPlatform},
+		"scopes": {string(account.ReadReports)}, "life": {"0"}}
 	if status, text, _ := s.send(owner, "/dashboard/keys?company="+s.box, form); status != http.StatusForbidden ||
 		!contains(text, "This store is archived") {
 		t.Errorf("a key of the archived company, by the sandbox's page: %d", status)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -48,7 +49,7 @@ func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
 	owner := s.loggedIn()
 	at := "?company=" + s.live
 	if status, _, _ := s.send(owner, "/dashboard/people/invite"+at,
-		url.Values{"email": {"bia@loja"}, "role": {commerce.RoleAnalyst}}); status != http.StatusOK {
+		url.Values{"email": {"bia@loja"}, "role": {account.RoleAnalyst}}); status != http.StatusOK {
 		t.Fatalf("the invitation: %d", status)
 	}
 	f := func(named bool) {
@@ -65,7 +66,7 @@ func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
 	// Another store's log names nobody by the invitation's id.
 	other := s.NewStore("Outra")
 	if err := s.DB.Invite(t.Context(),
-		commerce.NewInvitation{StoreID: other.StoreID, CompanyID: s.live, Email: "boss@another.example", Role: commerce.RoleOwner, At: time.Now(),
+		account.NewInvitation{StoreID: other.StoreID, CompanyID: s.live, Email: "boss@another.example", Role: account.RoleOwner, At: time.Now(),
 			Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte("other"))); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // readable are the forms that an analyst may send: they change nothing of the store.
@@ -43,8 +43,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
-	stranger := s.join(commerce.RoleOwner, "carla@outra.example", s.NewStore("Outra").StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	stranger := s.join(account.RoleOwner, "carla@outra.example", s.NewStore("Outra").StoreID)
 	forged := s.client()
 	s.give(forged, "trb_access", s.forgedToken(t))
 	s.give(forged, "trb_refresh", base64.RawURLEncoding.EncodeToString(make([]byte, 32)))
@@ -196,7 +196,7 @@ func TestARoleEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
-	bia := s.join(commerce.RoleOwner, "bia@loja.example", s.Store.StoreID)
+	bia := s.join(account.RoleOwner, "bia@loja.example", s.Store.StoreID)
 	person, err := s.DB.PersonByEmail(t.Context(), "bia@loja.example")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/go-rod/rod/lib/proto"
 	"github.com/google/uuid"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -57,7 +57,7 @@ func (l *testLog) open() *kafka.Client {
 	return l.client
 }
 
-// Tail implements dashboard.EventLog.
+// Tail implements events.EventLog.
 func (l *testLog) Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error) {
 	return l.open().Tail(ctx, topic, key, from, most) //nolint:contextcheck // the broker is the test's, not one call's
 }
@@ -203,7 +203,7 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 			t.Errorf("%v: %d", bad, status)
 		}
 	}
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if text := s.readAs(analyst, "/dashboard/events?company="+s.live); !contains(text, "PAGE_VIEW") {
 		t.Error("an analyst sees no events")
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -21,9 +22,9 @@ type noSessions struct {
 	asked int
 }
 
-func (s *noSessions) RotateSession(context.Context, commerce.SessionRotation) (commerce.Session, error) {
+func (s *noSessions) RotateSession(context.Context, account.SessionRotation) (account.Session, error) {
 	s.asked++
-	return commerce.Session{}, commerce.ErrNotFound
+	return account.Session{}, commerce.ErrNotFound
 }
 
 func TestGuessedRefreshTokensAreNotLookedUpForEver(t *testing.T) {
@@ -45,7 +46,7 @@ func TestGuessedRefreshTokensAreNotLookedUpForEver(t *testing.T) {
 				t.Fatal(err)
 			}
 			request := httptest.NewRequest(http.MethodGet, path, nil)
-			request.AddCookie(&http.Cookie{Name: refreshCookie, Value: base64.RawURLEncoding.EncodeToString(token[:])})
+			request.AddCookie(&http.Cookie{Name: "trb_refresh", Value: base64.RawURLEncoding.EncodeToString(token[:])})
 			out := httptest.NewRecorder()
 			s.ServeHTTP(out, request)
 			if out.Code == http.StatusInternalServerError {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // anyKey is an API key's text.
@@ -74,7 +74,7 @@ func TestSomebodyWithALogInComesIntoAnotherStore(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	other := s.NewStore("Outra")
-	carla := s.join(commerce.RoleOwner, "carla@outra.example", other.StoreID)
+	carla := s.join(account.RoleOwner, "carla@outra.example", other.StoreID)
 	_, text, _ := s.send(s.loggedIn(), "/dashboard/people/invite?company="+s.live,
 		url.Values{"email": {"carla@outra.example"}, "role": {"analyst"}})
 	token := oneTimeLink.FindStringSubmatch(text)[1]
@@ -96,11 +96,11 @@ func TestSomebodyWithALogInComesIntoAnotherStore(t *testing.T) {
 func TestTheOperatorsLinkNeedsNoPasswordOfBefore(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	squatter := s.join(commerce.RoleOwner, "boss@loja.example", s.NewStore("Outra").StoreID)
+	squatter := s.join(account.RoleOwner, "boss@loja.example", s.NewStore("Outra").StoreID)
 	var token [32]byte
 	token[0] = 7
 	if err := s.DB.Invite(t.Context(),
-		commerce.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: "boss@loja.example", Role: commerce.RoleOwner,
+		account.NewInvitation{StoreID: s.Store.StoreID, CompanyID: s.live, Email: "boss@loja.example", Role: account.RoleOwner,
 			At: time.Now(), Life: time.Hour, Random: rand.Reader}, sha256.Sum256(token[:])); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	bia := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	bia := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	person, err := s.DB.PersonByEmail(t.Context(), "bia@loja.example")
 	if err != nil {
 		t.Fatal(err)
@@ -154,13 +154,13 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	if answer := s.logIn(s.client(), person.Email, "another long password"); answer.StatusCode != http.StatusSeeOther {
 		t.Errorf("the new password: %s", answer.Status)
 	}
-	carla := s.join(commerce.RoleOwner, "carla@outra.example", s.NewStore("Outra").StoreID)
+	carla := s.join(account.RoleOwner, "carla@outra.example", s.NewStore("Outra").StoreID)
 	_ = carla
 	other, err := s.DB.PersonByEmail(t.Context(), "carla@outra.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, other.ID, commerce.RoleAnalyst); err != nil {
+	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, other.ID, account.RoleAnalyst); err != nil {
 		t.Fatal(err)
 	}
 	if status, text, _ := s.send(owner, "/dashboard/people/reset"+at,
@@ -212,8 +212,8 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	if status != http.StatusOK || !strings.HasPrefix(made, "trb_test_") {
 		t.Fatalf("%d, key %q", status, made)
 	}
-	stored, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made))
-	if err != nil || stored.CompanyID != s.box || stored.Type != commerce.Integration || len(stored.Scopes) != 2 ||
+	stored, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(made))
+	if err != nil || stored.CompanyID != s.box || stored.Type != account.Integration || len(stored.Scopes) != 2 ||
 		stored.ExpiresAt.Before(s.clock().AddDate(0, 0, 29)) {
 		t.Errorf("%+v, %v", stored, err)
 	}
@@ -244,7 +244,7 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	if status != http.StatusOK || second == "" || second == made {
 		t.Errorf("rotated: %d, %q", status, second)
 	}
-	if old, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made)); err != nil || !old.ActiveAt(time.Now().Add(23*time.Hour)) ||
+	if old, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(made)); err != nil || !old.ActiveAt(time.Now().Add(23*time.Hour)) ||
 		old.ActiveAt(time.Now().Add(25*time.Hour)) {
 		t.Errorf("the old key: %+v, %v", old, err)
 	}
@@ -252,7 +252,7 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 		url.Values{"key": {stored.KeyID}}); status != http.StatusSeeOther {
 		t.Errorf("revoked: %d", status)
 	}
-	if old, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(made)); err != nil || old.ActiveAt(time.Now().Add(time.Second)) {
+	if old, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(made)); err != nil || old.ActiveAt(time.Now().Add(time.Second)) {
 		t.Errorf("the revoked key: %+v, %v", old, err)
 	}
 	if text := s.readAs(owner, "/dashboard/audit?company="+s.box); !contains(text, "API key created", "API key rotated",
@@ -265,11 +265,11 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	var last commerce.APIKey
-	for range commerce.MaxAPIKeys {
+	var last account.APIKey
+	for range account.MaxAPIKeys {
 		var err error
 		if last, _, err = s.DB.CreateAPIKey(t.Context(),
-			commerce.NewAPIKey{CompanyID: s.live, Name: "ERP", Scopes: commerce.AdminScopes, Actor: "cli", Random: rand.Reader}); err != nil {
+			account.NewAPIKey{CompanyID: s.live, Name: "ERP", Scopes: account.AdminScopes, Actor: "cli", Random: rand.Reader}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -49,7 +49,7 @@ func TestNoPageShowsWhatProvesASale(t *testing.T) {
 		}
 	}
 	paths = append(paths, "/dashboard/events/feed?after=0.0.&company="+s.live, places.open[len(places.open)-1]+"/csv")
-	for _, client := range []*http.Client{s.loggedIn(), s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)} {
+	for _, client := range []*http.Client{s.loggedIn(), s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)} {
 		shown, lines := 0, 0
 		for _, path := range append(places.open, paths...) {
 			answer, err := client.Get(s.url + path) // which looks at the answer

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -14,7 +15,7 @@ func TestPayingIsBlockedUntilAnOwnerConfirms(t *testing.T) {
 	t.Parallel()
 	s := newLinkedSite(t, 1)
 	s.Close(s.live)
-	owner, analyst, at := s.loggedIn(), s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID), "?company="+s.live
+	owner, analyst, at := s.loggedIn(), s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID), "?company="+s.live
 	marked, err := s.DB.MarkRestored(t.Context(), map[string]commerce.LostChanges{s.live: {Rev: 1 << 30}, "c_unknown": {Rev: 2}})
 	if err != nil || len(marked) != 1 {
 		t.Fatalf("marked %v, %v", marked, err)

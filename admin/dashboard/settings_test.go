@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
@@ -67,7 +67,7 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 	if other, err := s.DB.Company(t.Context(), s.box); err != nil || len(other.Origins) != 0 {
 		t.Errorf("the sandbox has %v, %v", other.Origins, err)
 	}
-	analyst := s.join(commerce.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if text := s.readAs(analyst, "/dashboard/settings"+at); !contains(text, "An owner may change them") || strings.Contains(text, ">Save<") {
 		t.Error("an analyst is shown a form to save")
 	}
@@ -83,9 +83,9 @@ func TestAStoreIsConnected(t *testing.T) {
 	if len(tokens) != 2 {
 		t.Fatalf("tokens: %q", tokens)
 	}
-	for i, scope := range []commerce.Scope{commerce.WriteOrders, commerce.WriteProducts} {
-		key, err := s.DB.APIKeyByHash(t.Context(), commerce.KeyHash(tokens[i]))
-		if err != nil || key.Type != commerce.Integration || len(key.Scopes) != 1 || !key.Has(scope) || key.CompanyID != s.live {
+	for i, scope := range []account.Scope{account.WriteOrders, account.WriteProducts} {
+		key, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(tokens[i]))
+		if err != nil || key.Type != account.Integration || len(key.Scopes) != 1 || !key.Has(scope) || key.CompanyID != s.live {
 			t.Errorf("token %d: %+v, %v", i, key, err)
 		}
 	}

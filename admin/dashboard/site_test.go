@@ -18,7 +18,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -68,7 +68,7 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, commerce.RoleOwner); err != nil {
+	if err := s.DB.SetMembership(t.Context(), s.Store.StoreID, person.ID, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
 	if s.hasher, err = identity.NewHasher([]byte("0123456789abcdef0123456789abcdef")); err != nil {

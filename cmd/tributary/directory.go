@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -63,7 +64,7 @@ func compareDirectory(ctx context.Context, client *kafka.Client,
 		return nil, nil, err
 	}
 	// Read after the directory: what was published by then is in it.
-	err = merchant.New(db).Directory(ctx, func(page []commerce.OutboxRecord) error {
+	err = merchant.New(db).Directory(ctx, func(page []account.OutboxRecord) error {
 		for _, r := range page {
 			value, found := there[r.Key]
 			if (found && strings.HasPrefix(r.Key, wire.APIKeyPrefix)) || gone[r.Key] {

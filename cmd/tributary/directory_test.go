@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
@@ -24,7 +24,7 @@ func publishDirectory(t *testing.T, broker, dsn string) {
 	}
 	defer db.Close()
 	producer := kafka.NewProducer(newClient(t, broker))
-	err = db.Directory(t.Context(), func(page []commerce.OutboxRecord) error {
+	err = db.Directory(t.Context(), func(page []account.OutboxRecord) error {
 		for _, r := range page {
 			if err := producer.Publish(t.Context(), r.Topic, []byte(r.Key), r.Value); err != nil {
 				return err

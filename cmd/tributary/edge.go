@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/cmd/tributary/memory"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/wire"
 	sdkjs "github.com/tributary-io/tributary/sdk-js"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/tributary-io/tributary/internal/importer"
+	"github.com/tributary-io/tributary/cmd/tributary/importer"
 )
 
 func newImport() *cobra.Command {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // invitationLink stores a one-time link and returns it.
-func invitationLink(ctx context.Context, db stores, n commerce.NewInvitation, origin string) (string, error) {
+func invitationLink(ctx context.Context, db stores, n account.NewInvitation, origin string) (string, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(n.Random, token[:]); err != nil {
 		return "", err

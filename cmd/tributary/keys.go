@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -25,9 +26,9 @@ func newKeysCreate() *cobra.Command {
 	var asJSON bool
 	cmd := companyCommand("create NAME", "Make an API key and show it, once", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
-			key := commerce.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
+			key := account.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
 			for _, name := range scopes {
-				scope, err := commerce.ParseScope(name)
+				scope, err := account.ParseScope(name)
 				if err != nil {
 					return misuse(fmt.Errorf("--scope: %w", err))
 				}
@@ -57,16 +58,16 @@ func newKeysCreate() *cobra.Command {
 			return misuse(errors.New("give the key a name: who will hold it"))
 		case lifetime < 0:
 			return misuse(fmt.Errorf("--expires-in %s is in the past: give how long the key is valid, or 0 for ever", lifetime))
-		case keyType != commerce.OwnPlatform && keyType != commerce.Integration:
-			return misuse(fmt.Errorf("--type %q is neither %s nor %s", keyType, commerce.OwnPlatform, commerce.Integration))
+		case keyType != account.OwnPlatform && keyType != account.Integration:
+			return misuse(fmt.Errorf("--type %q is neither %s nor %s", keyType, account.OwnPlatform, account.Integration))
 		case len(scopes) == 0:
 			return misuse(errors.New("--scope: a key needs at least one"))
 		}
 		return nil
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", scopeNames(commerce.AdminScopes), "what the key may do; repeat or separate by commas; also "+
-		strings.Join(scopeNames(commerce.Scopes[len(commerce.AdminScopes):]), ", "))
-	cmd.Flags().StringVar(&keyType, "type", commerce.OwnPlatform, commerce.OwnPlatform+" or "+commerce.Integration)
+	cmd.Flags().StringSliceVar(&scopes, "scope", scopeNames(account.AdminScopes), "what the key may do; repeat or separate by commas; also "+
+		strings.Join(scopeNames(account.Scopes[len(account.AdminScopes):]), ", "))
+	cmd.Flags().StringVar(&keyType, "type", account.OwnPlatform, account.OwnPlatform+" or "+account.Integration)
 	durationVar(cmd.Flags(), &lifetime, "expires-in", 0, "how long the key is valid; 0 is for ever")
 	return cmd
 }
@@ -101,7 +102,7 @@ func newKeysList() *cobra.Command {
 }
 
 // keyObject is a key as JSON; text, which is known once alone, is left out where it is empty.
-func keyObject(k commerce.APIKey, text string) map[string]any {
+func keyObject(k account.APIKey, text string) map[string]any {
 	object := map[string]any{"key_id": k.KeyID, "name": k.Name, "type": k.Type, "ends_in": k.Hint, "scopes": scopeNames(k.Scopes),
 		"created_at": moment(k.CreatedAt), "last_used_at": moment(k.LastUsedAt), "state": keyState(k, time.Now())}
 	if text != "" {
@@ -110,7 +111,7 @@ func keyObject(k commerce.APIKey, text string) map[string]any {
 	return object
 }
 
-func scopeNames(scopes []commerce.Scope) []string {
+func scopeNames(scopes []account.Scope) []string {
 	names := make([]string, len(scopes))
 	for i, scope := range scopes {
 		names[i] = string(scope)
@@ -118,7 +119,7 @@ func scopeNames(scopes []commerce.Scope) []string {
 	return names
 }
 
-func keyState(k commerce.APIKey, now time.Time) string {
+func keyState(k account.APIKey, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt):
 		return "revoked"
@@ -140,7 +141,7 @@ func newKeysRotate() *cobra.Command {
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now()
 			made, text, err := db.RotateAPIKey(ctx,
-				commerce.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
+				account.KeyRotation{CompanyID: company, KeyID: args[0], At: now, Grace: grace, Actor: actor, Random: rand.Reader})
 			if errors.Is(err, commerce.ErrNotFound) {
 				return fmt.Errorf("no such key of %s that still works: %s", company, args[0])
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tributary-io/tributary/internal/pathfile"
+	"github.com/tributary-io/tributary/cmd/tributary/pathfile"
 )
 
 func newModels() *cobra.Command {

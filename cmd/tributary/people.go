@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -61,11 +62,11 @@ func newPersonRemove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = db.ChangeMembership(ctx, commerce.MembershipChange{StoreID: storeID, CompanyID: live, PersonID: person.ID, Actor: actor})
+			err = db.ChangeMembership(ctx, account.MembershipChange{StoreID: storeID, CompanyID: live, PersonID: person.ID, Actor: actor})
 			switch {
 			case errors.Is(err, commerce.ErrNotFound):
 				return fmt.Errorf("%s is not one of store %s's people", email, storeID)
-			case errors.Is(err, commerce.ErrLastOwner):
+			case errors.Is(err, account.ErrLastOwner):
 				return fmt.Errorf("%s is the last owner of store %s: make somebody else an owner first (`tributary person grant`)", email, storeID)
 			case err != nil:
 				return err
@@ -129,9 +130,9 @@ func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores
 		return err
 	}
 	link, err := invitationLink(ctx, db,
-		commerce.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: role, Random: rand.Reader}, by.dashboard)
-	if errors.Is(err, commerce.ErrTooManyInvitations) {
-		return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, commerce.MaxInvitations)
+		account.NewInvitation{StoreID: storeID, CompanyID: live, Email: email, Role: role, Random: rand.Reader}, by.dashboard)
+	if errors.Is(err, account.ErrTooManyInvitations) {
+		return fmt.Errorf("store %s has %d open links: withdraw some in the dashboard", storeID, account.MaxInvitations)
 	}
 	if err != nil {
 		return err

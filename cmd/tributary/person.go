@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
@@ -115,7 +116,7 @@ func newPersonGrant() *cobra.Command {
 				return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
 			}
 			err = db.SetMembership(ctx, storeID, person.ID, membership.role)
-			if errors.Is(err, commerce.ErrLastOwner) {
+			if errors.Is(err, account.ErrLastOwner) {
 				return fmt.Errorf("%s is the last owner of store %s: make somebody else an owner first", email, storeID)
 			}
 			if err != nil {
@@ -137,7 +138,7 @@ func newPersonGrant() *cobra.Command {
 // isMember reports whether a person is one of a store's people.
 func isMember(ctx context.Context, db stores, personID, storeID string) (bool, error) {
 	accesses, err := db.Accesses(ctx, personID)
-	return slices.ContainsFunc(accesses, func(a commerce.Access) bool { return a.StoreID == storeID }), err
+	return slices.ContainsFunc(accesses, func(a account.Access) bool { return a.StoreID == storeID }), err
 }
 
 func newPersonPasswd() *cobra.Command {
@@ -170,7 +171,7 @@ func newPersonPasswd() *cobra.Command {
 	return cmd
 }
 
-func findPerson(ctx context.Context, db stores, email string) (commerce.Person, error) {
+func findPerson(ctx context.Context, db stores, email string) (account.Person, error) {
 	person, err := db.PersonByEmail(ctx, email)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return person, fmt.Errorf("no such person: %s; `tributary person create` makes a log-in", email)
@@ -183,20 +184,20 @@ type membershipFlags struct{ store, company, role string }
 
 func (m *membershipFlags) register(cmd *cobra.Command) {
 	m.registerStore(cmd)
-	cmd.Flags().StringVar(&m.role, "role", commerce.RoleOwner,
-		commerce.RoleOwner+", who may change things, or "+commerce.RoleAnalyst+", who reads")
+	cmd.Flags().StringVar(&m.role, "role", account.RoleOwner,
+		account.RoleOwner+", who may change things, or "+account.RoleAnalyst+", who reads")
 }
 
 // registerStore is register without a role.
 func (m *membershipFlags) registerStore(cmd *cobra.Command) {
-	m.role = commerce.RoleOwner // find checks it
+	m.role = account.RoleOwner // find checks it
 	cmd.Flags().StringVar(&m.store, "store", "", "id of the store (tributary company list)")
 	cmd.Flags().StringVar(&m.company, "company", "", "companyId of either of the store's companies, where --store is not given")
 }
 
 func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, err error) {
-	if m.role != commerce.RoleOwner && m.role != commerce.RoleAnalyst {
-		return "", misuse(fmt.Errorf("--role %q is neither %s nor %s", m.role, commerce.RoleOwner, commerce.RoleAnalyst))
+	if m.role != account.RoleOwner && m.role != account.RoleAnalyst {
+		return "", misuse(fmt.Errorf("--role %q is neither %s nor %s", m.role, account.RoleOwner, account.RoleAnalyst))
 	}
 	if m.store == "" && m.company == "" {
 		return "", misuse(errors.New("give --store or --company"))
@@ -218,7 +219,7 @@ func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, 
 }
 
 // findWith returns the store, and the person with an e-mail.
-func (m *membershipFlags) findWith(ctx context.Context, db stores, email string) (storeID string, person commerce.Person, err error) {
+func (m *membershipFlags) findWith(ctx context.Context, db stores, email string) (storeID string, person account.Person, err error) {
 	if storeID, err = m.find(ctx, db); err == nil {
 		person, err = findPerson(ctx, db, email)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 func TestAPersonLogsInWithThePasswordGiven(t *testing.T) {
@@ -49,13 +49,13 @@ func TestAPersonLogsInWithThePasswordGiven(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from the file\nand not this\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f("ana@loja.example", "", commerce.RoleOwner, "create", " Ana@Loja.example ", "--company", live.CompanyID)
-	f("beto@loja.example", "from the file", commerce.RoleAnalyst, "create", "beto@loja.example", "--store", live.StoreID, "--role", "analyst",
+	f("ana@loja.example", "", account.RoleOwner, "create", " Ana@Loja.example ", "--company", live.CompanyID)
+	f("beto@loja.example", "from the file", account.RoleAnalyst, "create", "beto@loja.example", "--store", live.StoreID, "--role", "analyst",
 		"--password-file", file)
-	f("ana@loja.example", "from the file", commerce.RoleOwner, "passwd", "ana@loja.example", "--password-file", file)
+	f("ana@loja.example", "from the file", account.RoleOwner, "passwd", "ana@loja.example", "--password-file", file)
 	t.Setenv("TRIBUTARY_PASSWORD", "from the variable")
-	f("caio@loja.example", "from the variable", commerce.RoleOwner, "create", "caio@loja.example", "--store", live.StoreID)
-	f("beto@loja.example", "from the variable", commerce.RoleAnalyst, "passwd", "beto@loja.example")
+	f("caio@loja.example", "from the variable", account.RoleOwner, "create", "caio@loja.example", "--store", live.StoreID)
+	f("beto@loja.example", "from the variable", account.RoleAnalyst, "passwd", "beto@loja.example")
 }
 
 func TestAPasswordComesFromStandardInput(t *testing.T) {

@@ -1,7 +1,9 @@
 package commerce
 
 import (
+	"crypto/rand"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -45,4 +47,19 @@ func TestAmountIsWrittenWithoutTrailingZeros(t *testing.T) {
 	f(100, "JPY", "100")
 	f(-5, "BRL", "-0.05")
 	f(0, "BRL", "0")
+}
+
+func TestShortCodesAreUnambiguous(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 1000 {
+		code, err := NewShortCode(rand.Reader)
+		if err != nil || len(code) != CodeLength || strings.Trim(code, codeAlphabet) != "" || seen[code] {
+			t.Fatalf("%q %v", code, err)
+		}
+		seen[code] = true
+	}
+	if strings.ContainsAny(codeAlphabet, "01oilu") {
+		t.Error("the alphabet has letters that are mistaken for one another")
+	}
 }

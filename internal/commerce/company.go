@@ -58,9 +58,9 @@ type NewStore struct {
 	Random   io.Reader
 }
 
-// lowerBase32 is the alphabet of RFC 4648 in lower case. It is safe in URLs,
+// LowerBase32 is the alphabet of RFC 4648 in lower case. It is safe in URLs,
 // headers and file names.
-var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+var LowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // NewID returns prefix + 16 characters of lower-case base32: 80 random bits.
 func NewID(random io.Reader, prefix string) (string, error) {
@@ -68,7 +68,7 @@ func NewID(random io.Reader, prefix string) (string, error) {
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
 		return "", fmt.Errorf("make an id: %w", err)
 	}
-	return prefix + lowerBase32.EncodeToString(raw[:]), nil
+	return prefix + LowerBase32.EncodeToString(raw[:]), nil
 }
 
 // codeAlphabet has no character that looks like another: no 0 O o, no 1 I l. Of

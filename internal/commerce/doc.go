@@ -1,5 +1,5 @@
 // Package commerce holds what merchants speak of (influencers, coupons, costs,
-// orders, money, settings), the rules that each must keep, scopes, and error kinds.
+// orders, money, settings), the rules that each must keep, and error kinds.
 //
 // A Check function returns every rule that a value breaks. The API, forms and
 // the command line use the same ones.

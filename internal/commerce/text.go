@@ -82,6 +82,14 @@ func (v *Violations) filled(at place, name, text string, max int) {
 	}
 }
 
+// Filled checks a text of the value itself that must have more than spaces.
+func (v *Violations) Filled(field, text string, max int) { v.filled(place{}, field, text, max) }
+
+// Word checks a text of the value itself that must be one of a few.
+func (v *Violations) Word(field, text string, allowed ...string) {
+	v.word(place{}, field, text, allowed...)
+}
+
 // known checks an id that may be empty.
 func (v *Violations) known(at place, name, text string, max int) {
 	v.text(at, name, text, max)

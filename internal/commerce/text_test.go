@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -120,21 +119,6 @@ func TestListsAreFullAtTheirBound(t *testing.T) {
 	bad, doubtful := CheckOrder(&o, &wire.Personal{}, time.Unix(0, 0))
 	f("items", bad, doubtful)
 	f("links", Registration{Name: "Ana", Links: slices.Repeat([]string{"https://loja.example.com/"}, maxElements)}.Check())
-}
-
-func TestIdempotencyKeys(t *testing.T) {
-	t.Parallel()
-	f := func(key, want string) {
-		t.Helper()
-		if got := told(CheckIdempotencyKey(key)); got != want {
-			t.Errorf("%.40q: %s; want %s", key, got, want)
-		}
-	}
-	f("a", "")
-	f(strings.Repeat("é", maxIdempotencyKey), "")
-	f(strings.Repeat("é", maxIdempotencyKey+1), "Idempotency-Key too_long")
-	f(" ", "Idempotency-Key empty")
-	f("\xff", "Idempotency-Key invalid_characters")
 }
 
 func TestIDsAreAPrefixAndEightyRandomBits(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -73,18 +74,18 @@ func keyStatements(t *testing.T, db *merchant.Store, company string) {
 	must(err)
 	_, err = db.Erasure(ctx, company, erasure.ErasureID)
 	must(err)
-	key, text, err := db.CreateAPIKey(ctx, commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "test", Random: rand.Reader})
+	key, text, err := db.CreateAPIKey(ctx, account.NewAPIKey{CompanyID: company, Scopes: account.Scopes, Actor: "test", Random: rand.Reader})
 	must(err)
 	_, _, err = db.RotateAPIKey(ctx,
-		commerce.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})
+		account.KeyRotation{CompanyID: company, KeyID: key.KeyID, At: now, Grace: time.Hour, Actor: "test", Random: rand.Reader})
 	must(err)
 	_, err = db.ListAPIKeys(ctx, company, 10)
 	must(err)
 	_, err = db.RevokeAPIKey(ctx, company, key.KeyID, now, "test")
 	must(err)
-	_, err = db.APIKeyByHash(ctx, commerce.KeyHash(text))
+	_, err = db.APIKeyByHash(ctx, account.KeyHash(text))
 	must(err)
-	_, err = db.APIKeysByHash(ctx, [][32]byte{commerce.KeyHash(text)})
+	_, err = db.APIKeysByHash(ctx, [][32]byte{account.KeyHash(text)})
 	must(err)
 	must(db.TouchAPIKeys(ctx, map[string]time.Time{key.KeyID: now}))
 }
@@ -187,13 +188,13 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 
 func idempotencyStatements(t *testing.T, db *merchant.Store, company string) {
 	must, ctx := mustOf(t), t.Context()
-	claim := commerce.Claim{CompanyID: company, Key: "k", Keep: time.Hour} // a lease that is over at once
+	claim := account.Claim{CompanyID: company, Key: "k", Keep: time.Hour} // a lease that is over at once
 	first, err := db.ClaimKey(ctx, claim)
 	must(err)
 	claim.Lease = time.Hour
 	second, err := db.ClaimKey(ctx, claim)
 	must(err)
-	must(first.Attempt.Finish(ctx, []byte(`{}`)), commerce.ErrKeyInProgress)
+	must(first.Attempt.Finish(ctx, []byte(`{}`)), account.ErrKeyInProgress)
 	must(second.Attempt.Abandon(ctx))
 	third, err := db.ClaimKey(ctx, claim)
 	must(err)
@@ -211,8 +212,8 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must, ctx := mustOf(t), t.Context()
 	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
 	must(err)
-	must(db.SetMembership(ctx, storeID, person.ID, commerce.RoleOwner))
-	_, err = db.CreateMember(ctx, storeID, commerce.RoleOwner, "bia@loja.example", "hash")
+	must(db.SetMembership(ctx, storeID, person.ID, account.RoleOwner))
+	_, err = db.CreateMember(ctx, storeID, account.RoleOwner, "bia@loja.example", "hash")
 	must(err)
 	_, err = db.PersonByEmail(ctx, person.Email)
 	must(err)
@@ -225,7 +226,7 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.LogInFailed(ctx, "ana@loja.example", now))
 	session, err := db.StartSession(ctx, person.ID, "Chrome", token("a"), now, now.Add(time.Hour))
 	must(err)
-	rotation := commerce.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}
+	rotation := account.SessionRotation{Token: token("a"), Next: token("b"), At: now, ExpiresAt: now.Add(time.Hour), Leeway: time.Minute}
 	_, err = db.RotateSession(ctx, rotation)
 	must(err)
 	_, err = db.RotateSession(ctx, rotation) // a second tab
@@ -246,8 +247,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.PersonByID(ctx, ana.ID)
 	must(err)
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
-	asked := commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example",
-		Role:   commerce.RoleAnalyst,
+	asked := account.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: "carla@loja.example",
+		Role:   account.RoleAnalyst,
 		MadeBy: ana.ID, At: now, Life: time.Hour, Random: rand.Reader}
 	must(db.Invite(ctx, asked, token("i")))
 	_, err = db.InvitationOf(ctx, token("i"), now)
@@ -261,8 +262,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(db.Invite(ctx, asked, token("k")))
 	open, err := db.Invitations(ctx, store.StoreID, now)
 	must(err)
-	change := commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla,
-		Role: commerce.RoleOwner, Actor: "test"}
+	change := account.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: carla,
+		Role: account.RoleOwner, Actor: "test"}
 	must(db.WithdrawInvitation(ctx, change, open[0].ID))
 	_, err = db.Members(ctx, store.StoreID, 10)
 	must(err)
@@ -275,7 +276,7 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(err)
 	_, err = db.SessionAccesses(ctx, ana.ID, login.Family)
 	must(err)
-	_, err = db.StillWatching(ctx, []commerce.Watch{{PersonID: ana.ID, Family: login.Family, CompanyID: store.Live.CompanyID}})
+	_, err = db.StillWatching(ctx, []account.Watch{{PersonID: ana.ID, Family: login.Family, CompanyID: store.Live.CompanyID}})
 	must(err)
 	must(db.EndSessions(ctx, ana.ID, login.Family, false))
 	_, err = db.AuditLog(ctx, store.Live.CompanyID, "", "person.", 10)
@@ -299,8 +300,8 @@ func outboxDirectory(t *testing.T, db *merchant.Store) {
 	relay, err := db.AcquireRelay(ctx)
 	must(err)
 	defer relay.Close()
-	must(relay.Directory(ctx, "", noKeyCheck, func([]commerce.OutboxRecord) error { return nil }))
-	must(db.Directory(ctx, func([]commerce.OutboxRecord) error { return nil }))
+	must(relay.Directory(ctx, "", noKeyCheck, func([]account.OutboxRecord) error { return nil }))
+	must(db.Directory(ctx, func([]account.OutboxRecord) error { return nil }))
 	must(db.ClaimTopics(ctx, "eu."))
 	if id, prefix, claimed, err := db.Installation(ctx); err != nil || id == "" || prefix != "eu." || !claimed {
 		t.Error(id, prefix, claimed, err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/tributary-io/tributary/cmd/tributary/importer"
 	"github.com/tributary-io/tributary/edge"
-	"github.com/tributary-io/tributary/internal/importer"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 

@@ -29,7 +29,7 @@ const (
 // purePackages are those that are tested when none is named.
 func purePackages() []string {
 	return []string{
-		"internal/attribution", "internal/commerce", "internal/facts", "internal/fold", "internal/identity",
+		"internal/account", "internal/attribution", "internal/commerce", "internal/facts", "internal/fold", "internal/identity",
 		"internal/ledger", "internal/lenient", "internal/models", "internal/publichost", "internal/scrub",
 		"internal/upkeep/statements", "sdk/core",
 	}

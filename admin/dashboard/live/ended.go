@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 )
 
 // Recheck makes the hub look at once for sockets whose session has ended, or whose
@@ -37,7 +37,7 @@ func (h *Hub) closeEnded(ctx context.Context) {
 }
 
 func (h *Hub) closeThoseWhoMayNot(ctx context.Context) error {
-	asked := map[commerce.Watch]bool{}
+	asked := map[account.Watch]bool{}
 	h.mu.Lock()
 	for _, t := range h.topics {
 		for s := range t.sockets {
@@ -48,7 +48,7 @@ func (h *Hub) closeThoseWhoMayNot(ctx context.Context) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	list := make([]commerce.Watch, 0, len(asked))
+	list := make([]account.Watch, 0, len(asked))
 	for watch := range asked {
 		list = append(list, watch)
 	}
@@ -73,6 +73,6 @@ func (h *Hub) closeThoseWhoMayNot(ctx context.Context) error {
 	return nil
 }
 
-func (v Viewer) watch() commerce.Watch {
-	return commerce.Watch{PersonID: v.PersonID, Family: v.Family, CompanyID: v.Company.CompanyID}
+func (v Viewer) watch() account.Watch {
+	return account.Watch{PersonID: v.PersonID, Family: v.Family, CompanyID: v.Company.CompanyID}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -14,7 +15,7 @@ import (
 type Viewer struct {
 	PersonID string
 	Family   string // of the session
-	Company  commerce.Access
+	Company  account.Access
 	Until    time.Time // the socket is closed then, and the page opens another with a newer cookie
 }
 
@@ -31,7 +32,7 @@ type Feed interface {
 	Changed(ctx context.Context, companyID, day string, since commerce.Cursor) ([]commerce.Sale, error)
 	// Update returns the day's sums and the named orders as they are now, in a
 	// language; the first one where there is none of that tag.
-	Update(ctx context.Context, company commerce.Access, day, lang string, orderIDs []string) (Update, error)
+	Update(ctx context.Context, company account.Access, day, lang string, orderIDs []string) (Update, error)
 }
 
 // Config bounds the hub. Every field has a default for its zero value.
@@ -77,7 +78,7 @@ type Deps struct {
 	// Still returns those who may still look. It is asked for all open sockets every
 	// Config.Check and after Recheck; the sockets of the others are closed. nil: a
 	// socket lasts until Viewer.Until.
-	Still func(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error)
+	Still func(ctx context.Context, list []account.Watch) ([]account.Watch, error)
 	// Hints calls handle with the value of each new record of results.v1 until
 	// ctx ends. When it returns earlier it is called again after a pause.
 	Hints func(ctx context.Context, handle func(value []byte) error) error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -165,7 +166,7 @@ func (h *Hub) serve(ctx context.Context, s *socket, key topicKey, cursor commerc
 	}
 }
 
-func (h *Hub) catchUp(ctx context.Context, company commerce.Access, key topicKey, cursor commerce.Cursor) (Update, error) {
+func (h *Hub) catchUp(ctx context.Context, company account.Access, key topicKey, cursor commerce.Cursor) (Update, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	changed, err := h.deps.Feed.Changed(ctx, company.CompanyID, key.day, beforeOverlap(cursor))

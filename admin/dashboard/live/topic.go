@@ -3,6 +3,7 @@ package live
 import (
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -26,7 +27,7 @@ type topicKey struct {
 // seen, which only the goroutine that refreshes it uses.
 type topic struct {
 	key     topicKey
-	company commerce.Access
+	company account.Access
 	sockets map[*socket]struct{}
 	hinted  map[string]struct{} // orders to read again
 	behind  bool                // hints may have been missed: look for changes by the cursor
@@ -36,7 +37,7 @@ type topic struct {
 	seen    map[string]time.Time // processed_at of what was sent, within the overlap
 }
 
-func newTopic(key topicKey, company commerce.Access, cursor commerce.Cursor) *topic {
+func newTopic(key topicKey, company account.Access, cursor commerce.Cursor) *topic {
 	return &topic{
 		key: key, company: company, cursor: cursor,
 		sockets: map[*socket]struct{}{}, hinted: map[string]struct{}{}, seen: map[string]time.Time{},

@@ -10,18 +10,19 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // CreateAPIKey makes a key for a company and returns its text, which is shown
 // once and never stored. An unknown company is commerce.ErrNotFound.
-func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key commerce.APIKey, text string, err error) {
-	fail := func(err error) (commerce.APIKey, string, error) {
-		return commerce.APIKey{}, "", fmt.Errorf("postgres: create API key: %w", err)
+func (s *Store) CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error) {
+	fail := func(err error) (account.APIKey, string, error) {
+		return account.APIKey{}, "", fmt.Errorf("postgres: create API key: %w", err)
 	}
 	if k.Type == "" {
-		k.Type = commerce.OwnPlatform
+		k.Type = account.OwnPlatform
 	}
 	if len(k.Scopes) == 0 {
 		return fail(errors.New("a key needs at least one scope"))
@@ -30,14 +31,14 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	if err != nil {
 		return fail(err)
 	}
-	if text, err = commerce.NewKeyText(k.Random, company.Environment); err != nil {
+	if text, err = account.NewKeyText(k.Random, company.Environment); err != nil {
 		return fail(err)
 	}
 	id, err := commerce.NewID(k.Random, "key_")
 	if err != nil {
 		return fail(err)
 	}
-	hash := commerce.KeyHash(text)
+	hash := account.KeyHash(text)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		// First of all, so that changes of one company's keys are in one order.
 		_, now, err := bumpRules(ctx, tx, k.CompanyID)
@@ -70,7 +71,7 @@ func (s *Store) CreateAPIKey(ctx context.Context, k commerce.NewAPIKey) (key com
 	return key, text, nil
 }
 
-// boundKeys is commerce.ErrTooManyKeys where more keys of a company work than may. The
+// boundKeys is account.ErrTooManyKeys where more keys of a company work than may. The
 // caller holds the company's row, so that there is one at a time.
 func boundKeys(ctx context.Context, tx pgx.Tx, companyID string, at time.Time) error {
 	var working int
@@ -79,8 +80,8 @@ func boundKeys(ctx context.Context, tx pgx.Tx, companyID string, at time.Time) e
 		where company_id = $1 and coalesce(least(revoked_at, expires_at), 'infinity') > $2`, companyID, at).Scan(&working); err != nil {
 		return err
 	}
-	if working > commerce.MaxAPIKeys {
-		return commerce.ErrTooManyKeys
+	if working > account.MaxAPIKeys {
+		return account.ErrTooManyKeys
 	}
 	return nil
 }
@@ -89,10 +90,10 @@ func boundKeys(ctx context.Context, tx pgx.Tx, companyID string, at time.Time) e
 // lifetime, in one transaction. The old key works for r.Grace longer, so that
 // its holder can change over. It returns the new key's text, which is shown
 // once. A key that is unknown or does not work any more is commerce.ErrNotFound; while the
-// old ones of many rotations still work, it may be commerce.ErrTooManyKeys.
-func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key commerce.APIKey, text string, err error) {
-	fail := func(err error) (commerce.APIKey, string, error) {
-		return commerce.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
+// old ones of many rotations still work, it may be account.ErrTooManyKeys.
+func (s *Store) RotateAPIKey(ctx context.Context, r account.KeyRotation) (key account.APIKey, text string, err error) {
+	fail := func(err error) (account.APIKey, string, error) {
+		return account.APIKey{}, "", fmt.Errorf("postgres: rotate API key %s: %w", r.KeyID, err)
 	}
 	id, err := commerce.NewID(r.Random, "key_")
 	if err != nil {
@@ -110,10 +111,10 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 		if _, _, err := bumpRules(ctx, tx, r.CompanyID); err != nil { // after the key's row, as in RevokeAPIKey
 			return err
 		}
-		if text, err = commerce.NewKeyText(r.Random, old.Environment); err != nil {
+		if text, err = account.NewKeyText(r.Random, old.Environment); err != nil {
 			return err
 		}
-		hash := commerce.KeyHash(text)
+		hash := account.KeyHash(text)
 		_, err = tx.Exec(ctx, `
 			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
 			select @new_id, @secret_sha256, company_id, name, type, @hint, scopes, @at::timestamptz + (expires_at - created_at)
@@ -149,7 +150,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, r commerce.KeyRotation) (key c
 
 // ListAPIKeys returns a company's keys, oldest first; at most limit. Where there are more,
 // those that do not work any more are left out first, then the older ones.
-func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]commerce.APIKey, error) {
+func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error) {
 	keys, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns),
 		selectAPIKeys+` where k.company_id = $1
 		order by coalesce(least(k.revoked_at, k.expires_at), 'infinity') > now() desc, k.created_at desc, k.key_id desc limit $2`, companyID,
@@ -157,7 +158,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys of %s: %w", companyID, postgres.Translate(err))
 	}
-	slices.SortFunc(keys, func(a, b commerce.APIKey) int {
+	slices.SortFunc(keys, func(a, b account.APIKey) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.KeyID, b.KeyID))
 	})
 	return keys, nil
@@ -196,10 +197,10 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 	return ends, nil
 }
 
-// APIKeyByHash returns the key whose text has a SHA-256 (commerce.KeyHash). It
-// may be revoked or expired: see commerce.APIKey.ActiveAt. An unknown hash is
+// APIKeyByHash returns the key whose text has a SHA-256 (account.KeyHash). It
+// may be revoked or expired: see account.APIKey.ActiveAt. An unknown hash is
 // commerce.ErrNotFound.
-func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKey, error) {
+func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (account.APIKey, error) {
 	key, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.secret_sha256 = $1`, hash[:])
 	if err != nil {
 		return key, fmt.Errorf("postgres: API key: %w", postgres.Translate(err))
@@ -208,7 +209,7 @@ func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (commerce.APIKe
 }
 
 // APIKeysByHash is APIKeyByHash for several hashes; unknown ones are left out.
-func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]commerce.APIKey, error) {
+func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]byte]account.APIKey, error) {
 	raw := make([][]byte, len(hashes))
 	for i := range hashes {
 		raw[i] = hashes[i][:]
@@ -218,7 +219,7 @@ func (s *Store) APIKeysByHash(ctx context.Context, hashes [][32]byte) (map[[32]b
 	if err != nil {
 		return nil, fmt.Errorf("postgres: API keys: %w", postgres.Translate(err))
 	}
-	keys := make(map[[32]byte]commerce.APIKey, len(list))
+	keys := make(map[[32]byte]account.APIKey, len(list))
 	for _, k := range list {
 		keys[[32]byte(k.hash)] = k.APIKey
 	}
@@ -255,7 +256,7 @@ const keysAndCompanies = ` from api_key k join company c using (company_id)`
 
 var selectAPIKeys = `select ` + postgres.List(apiKeyColumns) + keysAndCompanies
 
-func apiKeyColumns(k *commerce.APIKey) postgres.Columns {
+func apiKeyColumns(k *account.APIKey) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("k.key_id", &k.KeyID),
 		postgres.Into("k.company_id", &k.CompanyID),
@@ -274,7 +275,7 @@ func apiKeyColumns(k *commerce.APIKey) postgres.Columns {
 }
 
 type hashedKey struct {
-	commerce.APIKey
+	account.APIKey
 	hash []byte
 }
 
@@ -283,7 +284,7 @@ func hashedKeyColumns(k *hashedKey) postgres.Columns {
 }
 
 // apiKey reads one key by its id.
-func apiKey(ctx context.Context, tx pgx.Tx, keyID string) (commerce.APIKey, error) {
+func apiKey(ctx context.Context, tx pgx.Tx, keyID string) (account.APIKey, error) {
 	return postgres.One(ctx, tx, postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.key_id = $1`, keyID)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -80,17 +81,17 @@ func TestRelayLockIsFreeAfterClose(t *testing.T) {
 func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 	t.Parallel()
 	db, store, dsn := newStore(t)
-	key, text, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: store.Sandbox.CompanyID, Name: "erp",
-		Scopes: []commerce.Scope{commerce.WriteOrders}, Actor: "cli", Random: rand.Reader})
-	if err != nil || !strings.HasPrefix(text, "trb_test_") || key.Hint != text[len(text)-4:] || key.Type != commerce.OwnPlatform {
+	key, text, err := db.CreateAPIKey(t.Context(), account.NewAPIKey{CompanyID: store.Sandbox.CompanyID, Name: "erp",
+		Scopes: []account.Scope{account.WriteOrders}, Actor: "cli", Random: rand.Reader})
+	if err != nil || !strings.HasPrefix(text, "trb_test_") || key.Hint != text[len(text)-4:] || key.Type != account.OwnPlatform {
 		t.Fatalf("%+v %q %v", key, text, err)
 	}
-	found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text))
+	found, err := db.APIKeyByHash(t.Context(), account.KeyHash(text))
 	if err != nil || found.KeyID != key.KeyID || found.Environment != commerce.Sandbox || found.Country != "BR" ||
-		!found.Has(commerce.WriteOrders) || found.Has(commerce.WriteCosts) {
+		!found.Has(account.WriteOrders) || found.Has(account.WriteCosts) {
 		t.Errorf("%+v %v", found, err)
 	}
-	if _, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text+"x")); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := db.APIKeyByHash(t.Context(), account.KeyHash(text+"x")); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("an unknown key: %v", err)
 	}
 	for _, table := range []string{"api_key", "audit_log", "outbox"} {
@@ -99,7 +100,7 @@ func TestAPIKeyIsFoundByHashAndItsTextIsStoredNowhere(t *testing.T) {
 		}
 	}
 	if _, _, err := db.CreateAPIKey(t.Context(),
-		commerce.NewAPIKey{CompanyID: "c_none", Scopes: commerce.Scopes, Random: rand.Reader}); !errors.Is(err, commerce.ErrNotFound) {
+		account.NewAPIKey{CompanyID: "c_none", Scopes: account.Scopes, Random: rand.Reader}); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("a key of an unknown company: %v", err)
 	}
 }
@@ -110,7 +111,7 @@ func TestRevocationNeverMovesBackAndOnlyWhatIsStoredIsAudited(t *testing.T) {
 	now := time.Now().Truncate(time.Microsecond)
 	newKey := func(expires time.Time) (keyID, text string) {
 		t.Helper()
-		key, text, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: store.Live.CompanyID, Scopes: commerce.Scopes,
+		key, text, err := db.CreateAPIKey(t.Context(), account.NewAPIKey{CompanyID: store.Live.CompanyID, Scopes: account.Scopes,
 			ExpiresAt: expires, Actor: "cli", Random: rand.Reader})
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +136,7 @@ func TestRevocationNeverMovesBackAndOnlyWhatIsStoredIsAudited(t *testing.T) {
 	f(key, now.Add(2*time.Hour), now.Add(time.Hour), 1)
 	f(key, now, now, 2) // sooner than planned
 	f(key, now.Add(2*time.Hour), now, 2)
-	found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text))
+	found, err := db.APIKeyByHash(t.Context(), account.KeyHash(text))
 	if err != nil || found.ActiveAt(now.Add(time.Second)) || !found.ActiveAt(now.Add(-time.Second)) {
 		t.Errorf("%+v %v", found, err)
 	}
@@ -180,32 +181,32 @@ func TestKeysThatWorkAreBoundedAndListed(t *testing.T) {
 	company := store.Live.CompanyID
 	create := func() (string, error) {
 		key, _, err := db.CreateAPIKey(t.Context(),
-			commerce.NewAPIKey{CompanyID: company, Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+			account.NewAPIKey{CompanyID: company, Scopes: account.Scopes, Actor: "cli", Random: rand.Reader})
 		return key.KeyID, err
 	}
 	rotate := func(keyID string, grace time.Duration) error {
 		_, _, err := db.RotateAPIKey(t.Context(),
-			commerce.KeyRotation{CompanyID: company, KeyID: keyID, At: time.Now(), Grace: grace, Actor: "cli", Random: rand.Reader})
+			account.KeyRotation{CompanyID: company, KeyID: keyID, At: time.Now(), Grace: grace, Actor: "cli", Random: rand.Reader})
 		return err
 	}
 	var made []string
-	for range commerce.MaxAPIKeys {
+	for range account.MaxAPIKeys {
 		id, err := create()
 		if err != nil {
 			t.Fatal(err)
 		}
 		made = append(made, id)
 	}
-	if _, err := create(); !errors.Is(err, commerce.ErrTooManyKeys) {
+	if _, err := create(); !errors.Is(err, account.ErrTooManyKeys) {
 		t.Errorf("one more: %v", err)
 	}
-	if err := rotate(made[0], time.Hour); !errors.Is(err, commerce.ErrTooManyKeys) {
+	if err := rotate(made[0], time.Hour); !errors.Is(err, account.ErrTooManyKeys) {
 		t.Errorf("one more by a rotation: %v", err)
 	}
 	if err := rotate(made[0], 0); err != nil {
 		t.Errorf("one for another: %v", err)
 	}
-	for _, id := range made[1 : commerce.MaxAPIKeys-1] {
+	for _, id := range made[1 : account.MaxAPIKeys-1] {
 		if _, err := db.RevokeAPIKey(t.Context(), company, id, time.Now(), "cli"); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +216,7 @@ func TestKeysThatWorkAreBoundedAndListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := db.ListAPIKeys(t.Context(), company, 3)
-	if err != nil || len(list) != 3 || list[0].KeyID != made[commerce.MaxAPIKeys-1] || list[2].KeyID != newest {
+	if err != nil || len(list) != 3 || list[0].KeyID != made[account.MaxAPIKeys-1] || list[2].KeyID != newest {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -225,27 +226,27 @@ func TestRotatedKeyHasASuccessorAndAGracePeriod(t *testing.T) {
 	db, store, _ := newStore(t)
 	company := store.Live.CompanyID
 	now := time.Now().Truncate(time.Microsecond)
-	old, oldText, err := db.CreateAPIKey(t.Context(), commerce.NewAPIKey{CompanyID: company, Name: "shop", Type: commerce.Integration,
-		Scopes: []commerce.Scope{commerce.WriteOrders}, ExpiresAt: now.Add(48 * time.Hour), Actor: "cli", Random: rand.Reader})
+	old, oldText, err := db.CreateAPIKey(t.Context(), account.NewAPIKey{CompanyID: company, Name: "shop", Type: account.Integration,
+		Scopes: []account.Scope{account.WriteOrders}, ExpiresAt: now.Add(48 * time.Hour), Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rotate := func(company, id string, at time.Time) (commerce.APIKey, string, error) {
+	rotate := func(company, id string, at time.Time) (account.APIKey, string, error) {
 		return db.RotateAPIKey(t.Context(),
-			commerce.KeyRotation{CompanyID: company, KeyID: id, At: at, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+			account.KeyRotation{CompanyID: company, KeyID: id, At: at, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
 	}
 	made, text, err := rotate(company, old.KeyID, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(text)); err != nil || found.KeyID != made.KeyID || text == oldText {
+	if found, err := db.APIKeyByHash(t.Context(), account.KeyHash(text)); err != nil || found.KeyID != made.KeyID || text == oldText {
 		t.Errorf("the new text opens %+v, %v", found, err)
 	}
-	if made.KeyID == old.KeyID || made.Name != "shop" || made.Type != commerce.Integration || !slices.Equal(made.Scopes, old.Scopes) ||
+	if made.KeyID == old.KeyID || made.Name != "shop" || made.Type != account.Integration || !slices.Equal(made.Scopes, old.Scopes) ||
 		made.Environment != commerce.Live || !made.RevokedAt.IsZero() || made.ExpiresAt.Sub(now).Round(time.Hour) != 48*time.Hour {
 		t.Errorf("made %+v of %+v", made, old)
 	}
-	was, err := db.APIKeyByHash(t.Context(), commerce.KeyHash(oldText))
+	was, err := db.APIKeyByHash(t.Context(), account.KeyHash(oldText))
 	if err != nil || !was.ActiveAt(now.Add(time.Hour-time.Second)) || was.ActiveAt(now.Add(time.Hour)) {
 		t.Errorf("the old key is %+v, %v", was, err)
 	}

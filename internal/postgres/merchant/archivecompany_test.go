@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -27,7 +28,7 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	key, text, err := db.CreateAPIKey(ctx,
-		commerce.NewAPIKey{CompanyID: live, Name: "erp", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+		account.NewAPIKey{CompanyID: live, Name: "erp", Scopes: account.Scopes, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +68,10 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 		commerce.SettingsChange{CompanyID: live, Actor: "cli", Change: func(s *commerce.Settings) { s.HoldDays = 3 }})
 	refused("a setting", err)
 	_, _, err = db.CreateAPIKey(ctx,
-		commerce.NewAPIKey{CompanyID: live, Name: "x", Scopes: commerce.Scopes, Actor: "cli", Random: rand.Reader})
+		account.NewAPIKey{CompanyID: live, Name: "x", Scopes: account.Scopes, Actor: "cli", Random: rand.Reader})
 	refused("a key", err)
 	_, _, err = db.RotateAPIKey(ctx,
-		commerce.KeyRotation{CompanyID: live, KeyID: key.KeyID, At: time.Now(), Actor: "cli", Random: rand.Reader})
+		account.KeyRotation{CompanyID: live, KeyID: key.KeyID, At: time.Now(), Actor: "cli", Random: rand.Reader})
 	refused("a rotated key", err)
 	refused("an additional cost",
 		db.AddAdditionalCost(ctx, author,
@@ -91,7 +92,7 @@ func TestAnArchivedCompanyIsNotChanged(t *testing.T) {
 	allowed("an erasure", err)
 	_, err = db.RevokeAPIKey(ctx, live, key.KeyID, time.Now().Add(time.Hour), "cli")
 	allowed("a revocation", err)
-	found, err := db.APIKeyByHash(ctx, commerce.KeyHash(text))
+	found, err := db.APIKeyByHash(ctx, account.KeyHash(text))
 	if err != nil || !found.ArchivedAt.Equal(first.ArchivedAt) {
 		t.Errorf("the key says that its company is archived at %v, %v", found.ArchivedAt, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -22,7 +22,7 @@ const directoryPage = 500
 // links, for companies without a row and their links, which short_code still
 // lists, and for API keys a day after their end.
 func (r *Relay) Directory(ctx context.Context, shortBase string, keyCheck func(string) string,
-	f func(page []commerce.OutboxRecord) error) error {
+	f func(page []account.OutboxRecord) error) error {
 	pages := &directoryPages{f: f}
 	for _, part := range []struct {
 		name string
@@ -75,7 +75,7 @@ func (r *Relay) Directory(ctx context.Context, shortBase string, keyCheck func(s
 }
 
 // Company is the record of a company as Directory has it.
-func (r *Relay) Company(ctx context.Context, companyID string, keyCheck func(string) string) (record commerce.OutboxRecord, err error) {
+func (r *Relay) Company(ctx context.Context, companyID string, keyCheck func(string) string) (record account.OutboxRecord, err error) {
 	pages := directoryPages{}
 	c, err := directoryCompany(ctx, r.conn, companyID, keyCheck)
 	if err == nil {
@@ -88,7 +88,7 @@ func (r *Relay) Company(ctx context.Context, companyID string, keyCheck func(str
 }
 
 // Directory calls f with what Relay.Directory would publish, without the key checks and the short base.
-func (s *Store) Directory(ctx context.Context, f func(page []commerce.OutboxRecord) error) error {
+func (s *Store) Directory(ctx context.Context, f func(page []account.OutboxRecord) error) error {
 	conn, err := s.db.Pool().Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: directory: %w", postgres.Translate(err))
@@ -99,13 +99,13 @@ func (s *Store) Directory(ctx context.Context, f func(page []commerce.OutboxReco
 
 // directoryPages collects records and calls f with pages of them.
 type directoryPages struct {
-	f    func(page []commerce.OutboxRecord) error
-	page []commerce.OutboxRecord
+	f    func(page []account.OutboxRecord) error
+	page []account.OutboxRecord
 }
 
 // add adds the record of a key; a nil value makes it a tombstone.
 func (p *directoryPages) add(key string, value any) error {
-	record := commerce.OutboxRecord{Topic: wire.TopicDirectory, Key: key}
+	record := account.OutboxRecord{Topic: wire.TopicDirectory, Key: key}
 	if value != nil {
 		var err error
 		if record.Value, err = json.Marshal(value); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -79,7 +80,7 @@ func TestRepublishingTakesArchivedLinksAndGoneCompaniesAway(t *testing.T) {
 	defer relay.Close()
 	published := map[string]bool{} // key → it is there, not taken away
 	pages := 0
-	err = relay.Directory(ctx, "go.example.com", keyCheck, func(page []commerce.OutboxRecord) error {
+	err = relay.Directory(ctx, "go.example.com", keyCheck, func(page []account.OutboxRecord) error {
 		pages++
 		if len(page) == 0 || len(page) > 500 {
 			t.Errorf("a page of %d records", len(page))
@@ -154,7 +155,7 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	}
 	ends := time.Now().Add(48 * time.Hour).Truncate(time.Microsecond).UTC()
 	made, text, err := db.CreateAPIKey(ctx,
-		commerce.NewAPIKey{CompanyID: company, Scopes: []commerce.Scope{commerce.ImportEvents}, ExpiresAt: ends, Actor: "cli",
+		account.NewAPIKey{CompanyID: company, Scopes: []account.Scope{account.ImportEvents}, ExpiresAt: ends, Actor: "cli",
 			Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +171,7 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	rev := keys[0].Rev
 	now := time.Now().Truncate(time.Microsecond).UTC()
 	next, nextText, err := db.RotateAPIKey(ctx,
-		commerce.KeyRotation{CompanyID: company, KeyID: made.KeyID, At: now, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
+		account.KeyRotation{CompanyID: company, KeyID: made.KeyID, At: now, Grace: time.Hour, Actor: "cli", Random: rand.Reader})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 	}
 	defer relay.Close()
 	there := map[string]bool{}
-	if err := relay.Directory(ctx, "", func(string) string { return "" }, func(page []commerce.OutboxRecord) error {
+	if err := relay.Directory(ctx, "", func(string) string { return "" }, func(page []account.OutboxRecord) error {
 		for _, r := range page {
 			there[r.Key] = r.Value != nil
 		}
@@ -217,7 +218,7 @@ func TestTheDirectoryLearnsOfEachChangeOfAnAPIKey(t *testing.T) {
 // Both packages name the scopes, since the edge knows no commerce.
 func TestScopesOfEventsAreTheDirectorys(t *testing.T) {
 	t.Parallel()
-	if commerce.WriteEvents != wire.ScopeWriteEvents || commerce.ImportEvents != wire.ScopeImportEvents {
-		t.Error(commerce.Scopes)
+	if account.WriteEvents != wire.ScopeWriteEvents || account.ImportEvents != wire.ScopeImportEvents {
+		t.Error(account.Scopes)
 	}
 }

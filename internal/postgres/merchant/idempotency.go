@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -19,17 +19,17 @@ import (
 const claimAttempts = 3
 
 // ClaimKey takes an idempotency key, or returns the answer stored under it. A
-// key that another request used is commerce.ErrKeyMismatch, one whose request
-// has not ended commerce.ErrKeyInProgress. Where the claim has a former key, both are taken. All times are the database's.
-func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claimed, error) {
-	fail := func(err error) (commerce.Claimed, error) {
-		return commerce.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
+// key that another request used is account.ErrKeyMismatch, one whose request
+// has not ended account.ErrKeyInProgress. Where the claim has a former key, both are taken. All times are the database's.
+func (s *Store) ClaimKey(ctx context.Context, c account.Claim) (account.Claimed, error) {
+	fail := func(err error) (account.Claimed, error) {
+		return account.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
 	}
 	lease, err := uuid.NewRandom()
 	if err != nil {
 		return fail(err)
 	}
-	claims := []commerce.Claim{c}
+	claims := []account.Claim{c}
 	if c.Former != nil {
 		former := c
 		former.Key, former.Fingerprint = c.Former.Key, c.Former.Fingerprint
@@ -48,13 +48,13 @@ func (s *Store) ClaimKey(ctx context.Context, c commerce.Claim) (commerce.Claime
 		if err != nil {
 			return fail(err)
 		}
-		return commerce.Claimed{Answer: answer}, nil
+		return account.Claimed{Answer: answer}, nil
 	}
-	return commerce.Claimed{Attempt: a}, nil
+	return account.Claimed{Attempt: a}, nil
 }
 
 // claimOne takes one key, or returns the answer stored under it.
-func (s *Store) claimOne(ctx context.Context, c commerce.Claim, lease string) (answer []byte, err error) {
+func (s *Store) claimOne(ctx context.Context, c account.Claim, lease string) (answer []byte, err error) {
 	free := false // the key has a row, and may be taken again
 	for range claimAttempts {
 		taken, err := s.takeKey(ctx, c, lease, free)
@@ -74,13 +74,13 @@ func (s *Store) claimOne(ctx context.Context, c commerce.Claim, lease string) (a
 		case err != nil:
 			return nil, postgres.Translate(err)
 		case !known.same:
-			return nil, commerce.ErrKeyMismatch
+			return nil, account.ErrKeyMismatch
 		case known.answer == nil:
-			return nil, commerce.ErrKeyInProgress
+			return nil, account.ErrKeyInProgress
 		}
 		return known.answer, nil
 	}
-	return nil, commerce.ErrKeyInProgress
+	return nil, account.ErrKeyInProgress
 }
 
 // freeKey is the condition under which a key that has a row may be taken: its
@@ -88,7 +88,7 @@ func (s *Store) claimOne(ctx context.Context, c commerce.Claim, lease string) (a
 const freeKey = `(expires_at <= now() or answer is null and leased_until <= now() and fingerprint = @fingerprint)`
 
 // takeKey takes a key that has no row, or with free one whose row is free again.
-func (s *Store) takeKey(ctx context.Context, c commerce.Claim, lease string, free bool) (taken bool, err error) {
+func (s *Store) takeKey(ctx context.Context, c account.Claim, lease string, free bool) (taken bool, err error) {
 	args := pgx.NamedArgs{"company_id": c.CompanyID, "key": c.Key, "fingerprint": c.Fingerprint[:], "lease": lease,
 		"leased_for": c.Lease, "kept_for": c.Keep}
 	var tag pgconn.CommandTag
@@ -123,7 +123,7 @@ func knownKeyColumns(k *knownKey) postgres.Columns {
 // transaction, which stays open until then.
 type attempt struct {
 	db    *postgres.DB
-	claim commerce.Claim
+	claim account.Claim
 	keys  []string // that are taken
 	lease string
 	tx    pgx.Tx // nil until a change is made
@@ -167,7 +167,7 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 			where company_id = @company_id and idempotency_key = any(@keys) and lease = @lease and answer is null`,
 			pgx.NamedArgs{"company_id": a.claim.CompanyID, "keys": a.keys, "lease": a.lease, "answer": []byte(answer), "kept_for": a.claim.Keep})
 		if err == nil && tag.RowsAffected() != int64(len(a.keys)) {
-			err = commerce.ErrKeyInProgress // the lease ended, and another attempt took the key
+			err = account.ErrKeyInProgress // the lease ended, and another attempt took the key
 		}
 		return err
 	})
@@ -201,7 +201,7 @@ func (a *attempt) Abandon(ctx context.Context) error {
 func (c *ruleChange) forgetRepeats(ctx context.Context) error {
 	_, err := c.tx.Exec(ctx, `
 		delete from idempotency where company_id = $1 and idempotency_key like $2 || '%' and answer is not null`, c.change.CompanyID,
-		commerce.RepeatKeyPrefix)
+		account.RepeatKeyPrefix)
 	return err
 }
 

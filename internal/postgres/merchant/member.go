@@ -11,12 +11,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
-func memberColumns(m *commerce.Member) postgres.Columns {
+func memberColumns(m *account.Member) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("p.person_id", &m.PersonID),
 		postgres.Into("p.email", &m.Email),
@@ -26,7 +26,7 @@ func memberColumns(m *commerce.Member) postgres.Columns {
 }
 
 // Members lists who may log in to a store, by e-mail; at most limit.
-func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]commerce.Member, error) {
+func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]account.Member, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(memberColumns), `
 		select `+postgres.List(memberColumns)+` from membership m join person p using (person_id)
 		where m.store_id = $1 order by p.email limit $2`, storeID, limit)
@@ -36,7 +36,7 @@ func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]comme
 	return list, nil
 }
 
-// keepAnOwner refuses a change of the last owner's role, also to "": commerce.ErrLastOwner.
+// keepAnOwner refuses a change of the last owner's role, also to "": account.ErrLastOwner.
 // All owners' rows are locked, so that two changes cannot take the last two.
 func keepAnOwner(ctx context.Context, tx pgx.Tx, storeID, personID, role string) error {
 	owners, err := postgres.Collect(ctx, tx, pgx.RowTo[string],
@@ -44,16 +44,16 @@ func keepAnOwner(ctx context.Context, tx pgx.Tx, storeID, personID, role string)
 	if err != nil {
 		return err
 	}
-	if len(owners) == 1 && owners[0] == personID && role != commerce.RoleOwner {
-		return commerce.ErrLastOwner
+	if len(owners) == 1 && owners[0] == personID && role != account.RoleOwner {
+		return account.ErrLastOwner
 	}
 	return nil
 }
 
 // ChangeMembership changes a member's role, or ends the membership: access to the
 // store ends with it. Of somebody who is no owner then, the open links end too: those
-// for them and those that they made. Errors: commerce.ErrNotFound, commerce.ErrLastOwner.
-func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChange) error {
+// for them and those that they made. Errors: commerce.ErrNotFound, account.ErrLastOwner.
+func (s *Store) ChangeMembership(ctx context.Context, c account.MembershipChange) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := keepAnOwner(ctx, tx, c.StoreID, c.PersonID, c.Role); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChang
 		if tag.RowsAffected() == 0 {
 			return pgx.ErrNoRows
 		}
-		if c.Role != commerce.RoleOwner {
+		if c.Role != account.RoleOwner {
 			// Else they come back by a link that was made before, for them or by them.
 			if _, err := tx.Exec(ctx, `
 				delete from invitation i using person p
@@ -90,7 +90,7 @@ func (s *Store) ChangeMembership(ctx context.Context, c commerce.MembershipChang
 	return nil
 }
 
-func sessionColumns(o *commerce.OpenSession) postgres.Columns {
+func sessionColumns(o *account.OpenSession) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("family", &o.Family),
 		postgres.Into("coalesce((array_agg(browser order by created_at desc))[1], '')", &o.Browser),
@@ -102,7 +102,7 @@ func sessionColumns(o *commerce.OpenSession) postgres.Columns {
 
 // OpenSessions lists a person's log-ins that have not ended at an instant, the last
 // used first; at most limit.
-func (s *Store) OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]commerce.OpenSession, error) {
+func (s *Store) OpenSessions(ctx context.Context, personID string, at time.Time, limit int) ([]account.OpenSession, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(sessionColumns), `
 		select `+postgres.List(sessionColumns)+` from person_session where person_id = $1
 		group by family having max(expires_at) > $2 order by max(created_at) desc, family limit $3`, personID, at, limit)
@@ -122,13 +122,13 @@ func (s *Store) EndSessions(ctx context.Context, personID, family string, allOth
 	return nil
 }
 
-var watches = postgres.Rows[commerce.Watch]{
-	postgres.Col("person_id", "uuid", func(w *commerce.Watch) string { return w.PersonID }),
-	postgres.Col("family", "uuid", func(w *commerce.Watch) string { return w.Family }),
-	postgres.Col("company_id", "text", func(w *commerce.Watch) string { return w.CompanyID }),
+var watches = postgres.Rows[account.Watch]{
+	postgres.Col("person_id", "uuid", func(w *account.Watch) string { return w.PersonID }),
+	postgres.Col("family", "uuid", func(w *account.Watch) string { return w.Family }),
+	postgres.Col("company_id", "text", func(w *account.Watch) string { return w.CompanyID }),
 }
 
-func watchColumns(w *commerce.Watch) postgres.Columns {
+func watchColumns(w *account.Watch) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("w.person_id", &w.PersonID),
 		postgres.Into("w.family", &w.Family),
@@ -138,7 +138,7 @@ func watchColumns(w *commerce.Watch) postgres.Columns {
 
 // StillWatching returns those whose session lasts and who are members of the
 // company's store.
-func (s *Store) StillWatching(ctx context.Context, list []commerce.Watch) ([]commerce.Watch, error) {
+func (s *Store) StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error) {
 	still, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(watchColumns), `
 		select `+postgres.List(watchColumns)+` from `+watches.Unnest("w")+`
 		join company c on c.company_id = w.company_id
@@ -150,7 +150,7 @@ func (s *Store) StillWatching(ctx context.Context, list []commerce.Watch) ([]com
 	return still, nil
 }
 
-func invitationColumns(i *commerce.Invitation) postgres.Columns {
+func invitationColumns(i *account.Invitation) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("i.invitation_id", &i.ID),
 		postgres.Into("i.store_id", &i.StoreID),
@@ -165,7 +165,7 @@ func invitationColumns(i *commerce.Invitation) postgres.Columns {
 }
 
 type madeInvitation struct {
-	commerce.Invitation
+	account.Invitation
 	madeBy string
 }
 
@@ -177,10 +177,10 @@ var selectInvitations = `select ` + postgres.List(invitationColumns) + ` from in
 
 // Invitations lists a store's links that can still be used at an instant, the
 // newest first.
-func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) ([]commerce.Invitation, error) {
+func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) ([]account.Invitation, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
 		selectInvitations+` where i.store_id = $1 and i.expires_at > $2 order by i.created_at desc, i.invitation_id limit $3`, storeID, at,
-		commerce.MaxInvitations)
+		account.MaxInvitations)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: invitations: %w", postgres.Translate(err))
 	}
@@ -188,9 +188,9 @@ func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) (
 }
 
 // Invite stores a one-time link by its token's SHA-256. Errors: commerce.ErrNotFound
-// for a PersonID who is no member and for a MadeBy who is no owner, commerce.ErrElsewhere for one who is also in a
-// store that MadeBy does not own, commerce.ErrTooManyInvitations.
-func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]byte) error {
+// for a PersonID who is no member and for a MadeBy who is no owner, account.ErrElsewhere for one who is also in a
+// store that MadeBy does not own, account.ErrTooManyInvitations.
+func (s *Store) Invite(ctx context.Context, n account.NewInvitation, token [32]byte) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		var open int
 		if err := tx.QueryRow(ctx, `select 1 from store where store_id = $1 for update`, n.StoreID).Scan(&open); err != nil {
@@ -209,8 +209,8 @@ func (s *Store) Invite(ctx context.Context, n commerce.NewInvitation, token [32]
 		if err := tx.QueryRow(ctx, `select count(*) from invitation where store_id = $1`, n.StoreID).Scan(&open); err != nil {
 			return err
 		}
-		if open >= commerce.MaxInvitations {
-			return commerce.ErrTooManyInvitations
+		if open >= account.MaxInvitations {
+			return account.ErrTooManyInvitations
 		}
 		action, detail := "person.invite", map[string]any{"role": n.Role}
 		if n.PersonID != "" {
@@ -261,13 +261,13 @@ func resettable(ctx context.Context, tx pgx.Tx, storeID, personID, ownerID strin
 		return "", err
 	}
 	if elsewhere {
-		return "", commerce.ErrElsewhere
+		return "", account.ErrElsewhere
 	}
 	return email, nil
 }
 
 // WithdrawInvitation makes a link useless; an unknown one is commerce.ErrNotFound.
-func (s *Store) WithdrawInvitation(ctx context.Context, c commerce.MembershipChange, id string) error {
+func (s *Store) WithdrawInvitation(ctx context.Context, c account.MembershipChange, id string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and invitation_id = $2`, c.StoreID, id)
 		if err != nil {
@@ -286,7 +286,7 @@ func (s *Store) WithdrawInvitation(ctx context.Context, c commerce.MembershipCha
 
 // InvitationOf returns the link of a token's SHA-256; commerce.ErrNotFound where it
 // was used, withdrawn or is expired.
-func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) (commerce.Invitation, error) {
+func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) (account.Invitation, error) {
 	i, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
 		selectInvitations+` where i.token_sha256 = $1 and i.expires_at > $2`, token[:], at)
 	if err != nil {
@@ -358,16 +358,16 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 }
 
 // PersonByID returns a person; commerce.ErrNotFound where there is none.
-func (s *Store) PersonByID(ctx context.Context, id string) (commerce.Person, error) {
+func (s *Store) PersonByID(ctx context.Context, id string) (account.Person, error) {
 	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
 		`select `+postgres.List(personColumns)+` from person where person_id = $1`, id)
 	if err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: person: %w", postgres.Translate(err))
+		return account.Person{}, fmt.Errorf("postgres: person: %w", postgres.Translate(err))
 	}
 	return p, nil
 }
 
-func auditColumns(e *commerce.AuditEntry) postgres.Columns {
+func auditColumns(e *account.AuditEntry) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("a.audit_id", &e.ID),
 		postgres.Into("a.at", &e.At),
@@ -381,8 +381,8 @@ func auditColumns(e *commerce.AuditEntry) postgres.Columns {
 // AuditLog lists what was changed of a company, the newest first, before an entry
 // ("": from the newest on); at most limit. action narrows it to those that begin
 // with a text.
-func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]commerce.AuditEntry, error) {
-	fail := func(err error) ([]commerce.AuditEntry, error) {
+func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]account.AuditEntry, error) {
+	fail := func(err error) ([]account.AuditEntry, error) {
 		return nil, fmt.Errorf("postgres: audit log of %s: %w", companyID, postgres.Translate(err))
 	}
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(auditColumns), `
@@ -415,7 +415,7 @@ func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, 
 // agreements and statements, campaigns, and the e-mails of people, also of those whom an open
 // link invites: the log keeps no e-mail. An order's id is the merchant's own text: nothing is
 // looked up by it.
-func (s *Store) subjectNames(ctx context.Context, companyID string, list []commerce.AuditEntry) (map[string]string, error) {
+func (s *Store) subjectNames(ctx context.Context, companyID string, list []account.AuditEntry) (map[string]string, error) {
 	var ids, texts, people []string
 	add := func(text string) {
 		if uuidtext.Is(text) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 )
@@ -27,7 +28,7 @@ func newCrew(t *testing.T) *crew {
 	t.Helper()
 	c := &crew{t: t, db: openPeople(t), now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	c.store = c.newStore("Loja")
-	c.ana = c.member(c.store, commerce.RoleOwner, "ana@loja.example")
+	c.ana = c.member(c.store, account.RoleOwner, "ana@loja.example")
 	return c
 }
 
@@ -51,12 +52,12 @@ func (c *crew) member(store commerce.Store, role, email string) string {
 
 func (c *crew) change(store commerce.Store, personID, role string) error {
 	return c.db.ChangeMembership(context.Background(),
-		commerce.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: personID, Role: role, Actor: "test"})
+		account.MembershipChange{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, PersonID: personID, Role: role, Actor: "test"})
 }
 
 func (c *crew) invite(store commerce.Store, by, personID, email, role, token string) error {
 	return c.db.Invite(context.Background(),
-		commerce.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: email, Role: role,
+		account.NewInvitation{StoreID: store.StoreID, CompanyID: store.Live.CompanyID, Email: email, Role: role,
 			PersonID: personID, MadeBy: by, At: c.now, Life: time.Hour, Random: rand.Reader}, sha256.Sum256([]byte(token)))
 }
 
@@ -82,19 +83,19 @@ func (c *crew) roleOf(personID string) string {
 func TestAStoreKeepsAnOwner(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	bia := c.member(c.store, account.RoleAnalyst, "bia@loja.example")
 	f := func(what, person, role string, want error) {
 		t.Helper()
 		if err := c.change(c.store, person, role); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
-	f("the last owner leaves", c.ana, "", commerce.ErrLastOwner)
-	f("the last owner becomes an analyst", c.ana, commerce.RoleAnalyst, commerce.ErrLastOwner)
-	f("somebody else's person", "00000000-0000-0000-0000-000000000000", commerce.RoleOwner, commerce.ErrNotFound)
-	f("a second owner", bia, commerce.RoleOwner, nil)
-	f("the first becomes an analyst", c.ana, commerce.RoleAnalyst, nil)
-	f("the second may not", bia, commerce.RoleAnalyst, commerce.ErrLastOwner)
+	f("the last owner leaves", c.ana, "", account.ErrLastOwner)
+	f("the last owner becomes an analyst", c.ana, account.RoleAnalyst, account.ErrLastOwner)
+	f("somebody else's person", "00000000-0000-0000-0000-000000000000", account.RoleOwner, commerce.ErrNotFound)
+	f("a second owner", bia, account.RoleOwner, nil)
+	f("the first becomes an analyst", c.ana, account.RoleAnalyst, nil)
+	f("the second may not", bia, account.RoleAnalyst, account.ErrLastOwner)
 	f("an analyst leaves", c.ana, "", nil)
 	f("and is gone", c.ana, "", commerce.ErrNotFound)
 	list, err := c.db.Members(t.Context(), c.store.StoreID, 10)
@@ -106,7 +107,7 @@ func TestAStoreKeepsAnOwner(t *testing.T) {
 func TestALinkIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	if err := c.invite(c.store, c.ana, "", "Carla@loja.example ", commerce.RoleAnalyst, "a"); err != nil {
+	if err := c.invite(c.store, c.ana, "", "Carla@loja.example ", account.RoleAnalyst, "a"); err != nil {
 		t.Fatal(err)
 	}
 	f := func(what, token string, after time.Duration, want error) {
@@ -123,7 +124,7 @@ func TestALinkIsUsedOnce(t *testing.T) {
 	if err != nil || carla.PasswordHash != "new hash" {
 		t.Fatalf("%+v, %v", carla, err)
 	}
-	if list, err := c.db.Accesses(t.Context(), carla.ID); err != nil || len(list) != 2 || list[0].Role != commerce.RoleAnalyst {
+	if list, err := c.db.Accesses(t.Context(), carla.ID); err != nil || len(list) != 2 || list[0].Role != account.RoleAnalyst {
 		t.Errorf("Carla may see %+v, %v", list, err)
 	}
 }
@@ -134,8 +135,8 @@ func TestTheOperatorsLinkSetsTheLogInsPassword(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	other := c.newStore("Outra")
-	mallory := c.member(other, commerce.RoleOwner, "mallory@outra.example")
-	if err := c.invite(other, mallory, "", "boss@loja.example", commerce.RoleAnalyst, "planted"); err != nil {
+	mallory := c.member(other, account.RoleOwner, "mallory@outra.example")
+	if err := c.invite(other, mallory, "", "boss@loja.example", account.RoleAnalyst, "planted"); err != nil {
 		t.Fatal(err)
 	}
 	boss, err := c.use("planted", "", 0)
@@ -149,7 +150,7 @@ func TestTheOperatorsLinkSetsTheLogInsPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.invite(c.store, "", "", "boss@loja.example", commerce.RoleOwner, "operator"); err != nil {
+	if err := c.invite(c.store, "", "", "boss@loja.example", account.RoleOwner, "operator"); err != nil {
 		t.Fatal(err)
 	}
 	if i, err := c.db.InvitationOf(t.Context(), sha256.Sum256([]byte("operator")), c.now); err != nil || !i.ChoosesPassword() {
@@ -164,7 +165,7 @@ func TestTheOperatorsLinkSetsTheLogInsPassword(t *testing.T) {
 	if open, err := c.db.OpenSessions(t.Context(), boss, c.now, 10); err != nil || len(open) != 0 {
 		t.Errorf("sessions are open: %+v, %v; %+v was", open, err, session)
 	}
-	if role := c.roleOf(boss); role != commerce.RoleOwner {
+	if role := c.roleOf(boss); role != account.RoleOwner {
 		t.Errorf("the boss is %q in the store", role)
 	}
 }
@@ -174,8 +175,8 @@ func TestALinkForSomebodyWithALogIn(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	other := c.newStore("Outra")
-	bia := c.member(other, commerce.RoleOwner, "bia@loja.example")
-	if err := c.invite(c.store, c.ana, "", "bia@loja.example", commerce.RoleAnalyst, "a"); err != nil {
+	bia := c.member(other, account.RoleOwner, "bia@loja.example")
+	if err := c.invite(c.store, c.ana, "", "bia@loja.example", account.RoleAnalyst, "a"); err != nil {
 		t.Fatal(err)
 	}
 	if who, err := c.use("a", bia, 0); err != nil || who != bia {
@@ -195,7 +196,7 @@ func TestALinkForSomebodyWithALogIn(t *testing.T) {
 func TestAnInvitationTakesNoOwner(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	bia := c.member(c.store, account.RoleAnalyst, "bia@loja.example")
 	f := func(what, email, person, role, want string) {
 		t.Helper()
 		if err := c.invite(c.store, c.ana, "", email, role, what); err != nil {
@@ -208,22 +209,22 @@ func TestAnInvitationTakesNoOwner(t *testing.T) {
 			t.Errorf("%s: the role is %q, want %q", what, got, want)
 		}
 	}
-	f("an owner as analyst", "ana@loja.example", c.ana, commerce.RoleAnalyst, commerce.RoleOwner)
-	f("an analyst as analyst", "bia@loja.example", bia, commerce.RoleAnalyst, commerce.RoleAnalyst)
-	f("an analyst as owner", "bia@loja.example", bia, commerce.RoleOwner, commerce.RoleOwner)
+	f("an owner as analyst", "ana@loja.example", c.ana, account.RoleAnalyst, account.RoleOwner)
+	f("an analyst as analyst", "bia@loja.example", bia, account.RoleAnalyst, account.RoleAnalyst)
+	f("an analyst as owner", "bia@loja.example", bia, account.RoleOwner, account.RoleOwner)
 }
 
 // Whoever was taken from a store, or owns it no more, has no link left by which to come
 // back: neither one that was made for them nor one that they made.
 func TestLinksEndWithTheMembership(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"", commerce.RoleAnalyst} {
+	for _, role := range []string{"", account.RoleAnalyst} {
 		c := newCrew(t)
-		bia := c.member(c.store, commerce.RoleOwner, "bia@loja.example")
+		bia := c.member(c.store, account.RoleOwner, "bia@loja.example")
 		for _, link := range []struct{ by, email, token string }{
 			{bia, "friend@loja.example", "made by them"}, {c.ana, "Bia@loja.example", "made for them"}, {c.ana, "carla@loja.example", "of others"},
 		} {
-			if err := c.invite(c.store, link.by, "", link.email, commerce.RoleOwner, link.token); err != nil {
+			if err := c.invite(c.store, link.by, "", link.email, account.RoleOwner, link.token); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -249,7 +250,7 @@ func TestLinksEndWithTheMembership(t *testing.T) {
 func TestANewPasswordEndsTheLinksForOne(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
+	bia := c.member(c.store, account.RoleAnalyst, "bia@loja.example")
 	for _, token := range []string{"a", "b", "c"} {
 		if err := c.invite(c.store, c.ana, bia, "", "", token); err != nil {
 			t.Fatal(err)
@@ -278,9 +279,9 @@ func TestAnOwnerCannotComeIntoAnotherStoreByAReset(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	other := c.newStore("Outra")
-	bia := c.member(c.store, commerce.RoleAnalyst, "bia@loja.example")
-	carla := c.member(other, commerce.RoleOwner, "carla@loja.example")
-	if err := c.db.SetMembership(t.Context(), c.store.StoreID, carla, commerce.RoleOwner); err != nil {
+	bia := c.member(c.store, account.RoleAnalyst, "bia@loja.example")
+	carla := c.member(other, account.RoleOwner, "carla@loja.example")
+	if err := c.db.SetMembership(t.Context(), c.store.StoreID, carla, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
 	f := func(what, by, of, token string, want error) {
@@ -290,16 +291,16 @@ func TestAnOwnerCannotComeIntoAnotherStoreByAReset(t *testing.T) {
 		}
 	}
 	f("somebody of this store alone", c.ana, bia, "a", nil)
-	f("somebody who owns another", c.ana, carla, "b", commerce.ErrElsewhere)
+	f("somebody who owns another", c.ana, carla, "b", account.ErrElsewhere)
 	f("somebody of another store", c.ana, "00000000-0000-0000-0000-000000000000", "c", commerce.ErrNotFound)
 	// Between the link and its use Bia came into the other store.
-	if err := c.db.SetMembership(t.Context(), other.StoreID, bia, commerce.RoleAnalyst); err != nil {
+	if err := c.db.SetMembership(t.Context(), other.StoreID, bia, account.RoleAnalyst); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.use("a", "", 0); !errors.Is(err, commerce.ErrElsewhere) {
+	if _, err := c.use("a", "", 0); !errors.Is(err, account.ErrElsewhere) {
 		t.Errorf("a link of before: %v", err)
 	}
-	f("somebody who came into another", c.ana, bia, "d", commerce.ErrElsewhere)
+	f("somebody who came into another", c.ana, bia, "d", account.ErrElsewhere)
 	f("by an owner of both", carla, bia, "e", nil)
 	token := sha256.Sum256([]byte("session"))
 	login, err := c.db.StartSession(t.Context(), bia, "Firefox, Linux", token, c.now, c.now.Add(time.Hour))
@@ -317,24 +318,24 @@ func TestAnOwnerCannotComeIntoAnotherStoreByAReset(t *testing.T) {
 func TestOpenLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	for i := range commerce.MaxInvitations {
-		if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, string(rune('a'+i))); err != nil {
+	for i := range account.MaxInvitations {
+		if err := c.invite(c.store, c.ana, "", "x@loja.example", account.RoleAnalyst, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "one more"); !errors.Is(err,
-		commerce.ErrTooManyInvitations) {
+	if err := c.invite(c.store, c.ana, "", "x@loja.example", account.RoleAnalyst, "one more"); !errors.Is(err,
+		account.ErrTooManyInvitations) {
 		t.Errorf("one more: %v", err)
 	}
 	c.now = c.now.Add(2 * time.Hour) // the others are expired
-	if err := c.invite(c.store, c.ana, "", "x@loja.example", commerce.RoleAnalyst, "later"); err != nil {
+	if err := c.invite(c.store, c.ana, "", "x@loja.example", account.RoleAnalyst, "later"); err != nil {
 		t.Error(err)
 	}
 	open, err := c.db.Invitations(t.Context(), c.store.StoreID, c.now)
 	if err != nil || len(open) != 1 || open[0].Store != "Loja" {
 		t.Fatalf("%+v, %v", open, err)
 	}
-	change := commerce.MembershipChange{StoreID: c.store.StoreID, CompanyID: c.store.Live.CompanyID, Actor: "test"}
+	change := account.MembershipChange{StoreID: c.store.StoreID, CompanyID: c.store.Live.CompanyID, Actor: "test"}
 	if err := c.db.WithdrawInvitation(t.Context(), change, open[0].ID); err != nil {
 		t.Error(err)
 	}
@@ -356,7 +357,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	}
 	phone, laptop, old := start("phone", "Chrome, Android", 0), start("laptop", "Firefox, Linux", time.Minute), start("old", "", -time.Minute)
 	if _, err := c.db.RotateSession(t.Context(),
-		commerce.SessionRotation{Token: sha256.Sum256([]byte("phone")), Next: sha256.Sum256([]byte("phone2")),
+		account.SessionRotation{Token: sha256.Sum256([]byte("phone")), Next: sha256.Sum256([]byte("phone2")),
 			At: c.now.Add(10 * time.Minute), ExpiresAt: c.now.Add(2 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
@@ -378,14 +379,14 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		!list[0].LastSeen.Equal(c.now.Add(10*time.Minute)) {
 		t.Errorf("the phone's session is %+v, %v", list[0], err)
 	}
-	watch := func(family, company string) commerce.Watch {
-		return commerce.Watch{PersonID: c.ana, Family: family, CompanyID: company}
+	watch := func(family, company string) account.Watch {
+		return account.Watch{PersonID: c.ana, Family: family, CompanyID: company}
 	}
 	live, other := c.store.Live.CompanyID, c.newStore("Outra").Live.CompanyID
-	may := func(want ...commerce.Watch) {
+	may := func(want ...account.Watch) {
 		t.Helper()
-		still, err := c.db.StillWatching(t.Context(), []commerce.Watch{watch(phone, live), watch(laptop, live), watch(phone, other)})
-		byFamily := func(a, b commerce.Watch) int { return strings.Compare(a.Family, b.Family) }
+		still, err := c.db.StillWatching(t.Context(), []account.Watch{watch(phone, live), watch(laptop, live), watch(phone, other)})
+		byFamily := func(a, b account.Watch) int { return strings.Compare(a.Family, b.Family) }
 		slices.SortFunc(still, byFamily)
 		slices.SortFunc(want, byFamily)
 		if err != nil || !slices.Equal(still, want) {

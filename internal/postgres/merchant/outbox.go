@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -27,14 +28,14 @@ func put(ctx context.Context, tx pgx.Tx, topic, key string, value any) error {
 }
 
 // outboxBatch collects records of one change, to be inserted in one statement.
-type outboxBatch []commerce.OutboxRecord
+type outboxBatch []account.OutboxRecord
 
 // The ID of a record is its place in the batch until the row is inserted.
-var newRecords = postgres.Rows[commerce.OutboxRecord]{
-	postgres.Col("n", "bigint", func(r *commerce.OutboxRecord) int64 { return r.ID }),
-	postgres.Col("topic", "text", func(r *commerce.OutboxRecord) string { return r.Topic }),
-	postgres.Col("key", "text", func(r *commerce.OutboxRecord) string { return r.Key }),
-	postgres.Col("value", "bytea", func(r *commerce.OutboxRecord) []byte { return r.Value }),
+var newRecords = postgres.Rows[account.OutboxRecord]{
+	postgres.Col("n", "bigint", func(r *account.OutboxRecord) int64 { return r.ID }),
+	postgres.Col("topic", "text", func(r *account.OutboxRecord) string { return r.Topic }),
+	postgres.Col("key", "text", func(r *account.OutboxRecord) string { return r.Key }),
+	postgres.Col("value", "bytea", func(r *account.OutboxRecord) []byte { return r.Value }),
 }
 
 func (b *outboxBatch) add(topic, key string, value any) error {
@@ -52,7 +53,7 @@ func (b *outboxBatch) tombstone(topic, key string) {
 }
 
 func (b *outboxBatch) record(topic, key string, value []byte) {
-	*b = append(*b, commerce.OutboxRecord{ID: int64(len(*b)), Topic: topic, Key: key, Value: value})
+	*b = append(*b, account.OutboxRecord{ID: int64(len(*b)), Topic: topic, Key: key, Value: value})
 }
 
 // rule adds a rule record of commerce.v1; id is the id of what the rule is about.
@@ -113,7 +114,7 @@ type Relay struct {
 // AcquireRelay takes the outbox's lock. It waits for nothing: where another
 // process has the lock, it returns commerce.ErrConflict. Close the relay; a lost
 // connection frees the lock too.
-func (s *Store) AcquireRelay(ctx context.Context) (commerce.OutboxRelay, error) {
+func (s *Store) AcquireRelay(ctx context.Context) (account.OutboxRelay, error) {
 	conn, err := s.db.Pool().Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: outbox lock: %w", postgres.Translate(err))
@@ -141,7 +142,7 @@ func (r *Relay) Close() {
 	r.conn.Release()
 }
 
-func recordColumns(r *commerce.OutboxRecord) postgres.Columns {
+func recordColumns(r *account.OutboxRecord) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("outbox_id", &r.ID),
 		postgres.Into("topic", &r.Topic),
@@ -151,7 +152,7 @@ func recordColumns(r *commerce.OutboxRecord) postgres.Columns {
 }
 
 // Pending reads the oldest records not yet published, at most limit.
-func (r *Relay) Pending(ctx context.Context, limit int) ([]commerce.OutboxRecord, error) {
+func (r *Relay) Pending(ctx context.Context, limit int) ([]account.OutboxRecord, error) {
 	list, err := postgres.Collect(ctx, r.conn, postgres.Scan(recordColumns),
 		`select `+postgres.List(recordColumns)+` from outbox order by outbox_id limit $1`, limit)
 	if err != nil {

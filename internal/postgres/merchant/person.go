@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
@@ -21,19 +22,19 @@ func FoldEmail(email string) string { return strings.ToLower(strings.TrimSpace(e
 // commerce.ErrConflict. The hash is a PHC string (dashboard.HashPassword).
 // A person sees a store's data only with a membership: see CreateMember and
 // SetMembership.
-func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (p commerce.Person, err error) {
+func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (p account.Person, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		p, err = addPerson(ctx, tx, email, passwordHash)
 		return err
 	})
 	if err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: create person: %w", err)
+		return account.Person{}, fmt.Errorf("postgres: create person: %w", err)
 	}
 	return p, nil
 }
 
 // CreateMember is CreatePerson and SetMembership: both are stored, or nothing.
-func (s *Store) CreateMember(ctx context.Context, storeID, role, email, passwordHash string) (p commerce.Person, err error) {
+func (s *Store) CreateMember(ctx context.Context, storeID, role, email, passwordHash string) (p account.Person, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if p, err = addPerson(ctx, tx, email, passwordHash); err != nil {
 			return err
@@ -41,19 +42,19 @@ func (s *Store) CreateMember(ctx context.Context, storeID, role, email, password
 		return addMembership(ctx, tx, storeID, p.ID, role, true)
 	})
 	if err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: create member: %w", err)
+		return account.Person{}, fmt.Errorf("postgres: create member: %w", err)
 	}
 	return p, nil
 }
 
-func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (commerce.Person, error) {
+func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (account.Person, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return commerce.Person{}, err
+		return account.Person{}, err
 	}
-	p := commerce.Person{ID: id.String(), Email: FoldEmail(email), PasswordHash: passwordHash}
+	p := account.Person{ID: id.String(), Email: FoldEmail(email), PasswordHash: passwordHash}
 	if p.Email == "" {
-		return commerce.Person{}, errors.New("no e-mail given")
+		return account.Person{}, errors.New("no e-mail given")
 	}
 	_, err = tx.Exec(ctx, `insert into person (person_id, email, password_hash) values ($1, $2, $3)`, p.ID, p.Email, p.PasswordHash)
 	return p, err
@@ -85,7 +86,7 @@ func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) 
 }
 
 // SetMembership makes a person a member of a store with a role, or changes the role;
-// that of the last owner stays: commerce.ErrLastOwner.
+// that of the last owner stays: account.ErrLastOwner.
 func (s *Store) SetMembership(ctx context.Context, storeID, personID, role string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := keepAnOwner(ctx, tx, storeID, personID, role); err != nil {
@@ -109,16 +110,16 @@ func addMembership(ctx context.Context, tx pgx.Tx, storeID, personID, role strin
 
 // PersonByEmail returns the person with an e-mail address; commerce.ErrNotFound
 // where there is none.
-func (s *Store) PersonByEmail(ctx context.Context, email string) (commerce.Person, error) {
+func (s *Store) PersonByEmail(ctx context.Context, email string) (account.Person, error) {
 	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
 		`select `+postgres.List(personColumns)+` from person where email = $1`, FoldEmail(email))
 	if err != nil {
-		return commerce.Person{}, fmt.Errorf("postgres: person by e-mail: %w", postgres.Translate(err))
+		return account.Person{}, fmt.Errorf("postgres: person by e-mail: %w", postgres.Translate(err))
 	}
 	return p, nil
 }
 
-func personColumns(p *commerce.Person) postgres.Columns {
+func personColumns(p *account.Person) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("person_id", &p.ID),
 		postgres.Into("email", &p.Email),
@@ -126,7 +127,7 @@ func personColumns(p *commerce.Person) postgres.Columns {
 	}
 }
 
-func accessColumns(a *commerce.Access) postgres.Columns {
+func accessColumns(a *account.Access) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("s.store_id", &a.StoreID),
 		postgres.Into("m.role", &a.Role),
@@ -142,7 +143,7 @@ func accessColumns(a *commerce.Access) postgres.Columns {
 
 // Accesses lists the companies that a person may look at: stores in the order
 // they were made, live before sandbox, and archived companies after all others. At most 200.
-func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Access, error) {
+func (s *Store) Accesses(ctx context.Context, personID string) ([]account.Access, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(accessColumns), `
 		select `+postgres.List(accessColumns)+`
 		from membership m join store s using (store_id) join company c using (store_id)
@@ -156,7 +157,7 @@ func (s *Store) Accesses(ctx context.Context, personID string) ([]commerce.Acces
 
 // SessionAccesses is Accesses for a request of a session. One that has ended is
 // commerce.ErrNotFound: access ends with it.
-func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([]commerce.Access, error) {
+func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([]account.Access, error) {
 	var alive bool
 	if err := s.db.Pool().QueryRow(ctx, `select exists (select 1 from person_session where family = $1 and person_id = $2)`,
 		family, personID).Scan(&alive); err != nil {
@@ -171,8 +172,8 @@ func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([
 // StartSession begins a family of refresh tokens and deletes the person's expired
 // ones. browser says for people in which browser it is. It returns how many log-ins failed since the last session, and counts
 // from zero again.
-func (s *Store) StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (commerce.LogIn, error) {
-	login := commerce.LogIn{Session: commerce.Session{PersonID: personID, Family: uuid.NewString()}}
+func (s *Store) StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (account.LogIn, error) {
+	login := account.LogIn{Session: account.Session{PersonID: personID, Family: uuid.NewString()}}
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `select failed_log_ins, last_failed_log_in from person where person_id = $1 for update`,
 			personID).Scan(&login.Failures, postgres.ZeroIfNull(&login.LastFailure)); err != nil {
@@ -189,7 +190,7 @@ func (s *Store) StartSession(ctx context.Context, personID, browser string, toke
 		return insertToken(ctx, tx, token, login.Session, browser, at, expires)
 	})
 	if err != nil {
-		return commerce.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
+		return account.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
 	}
 	return login, nil
 }
@@ -214,7 +215,7 @@ func (s *Store) LogInFailed(ctx context.Context, email string, at time.Time) err
 }
 
 // insertToken stores a refresh token of a session.
-func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerce.Session, browser string, at, expires time.Time) error {
+func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session account.Session, browser string, at, expires time.Time) error {
 	_, err := tx.Exec(ctx, `
 		insert into person_session (token_sha256, family, person_id, browser, created_at, expires_at)
 		values (@token_sha256, @family, @person_id, @browser, @created_at, @expires_at)`,
@@ -224,7 +225,7 @@ func insertToken(ctx context.Context, tx pgx.Tx, token [32]byte, session commerc
 }
 
 type storedToken struct {
-	commerce.Session
+	account.Session
 	expires, used time.Time // used: zero where it was not
 	browser       string
 }
@@ -243,7 +244,7 @@ func tokenColumns(t *storedToken) postgres.Columns {
 // An unknown or expired token is commerce.ErrNotFound. A token that was used
 // before, outside the leeway, is commerce.ErrConflict: it may have been stolen,
 // so its whole family is deleted, and the owner has to log in again.
-func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (commerce.Session, error) {
+func (s *Store) RotateSession(ctx context.Context, r account.SessionRotation) (account.Session, error) {
 	var token storedToken
 	reused := false
 	err := s.db.InTx(ctx, func(tx pgx.Tx) (err error) {
@@ -277,10 +278,10 @@ func (s *Store) RotateSession(ctx context.Context, r commerce.SessionRotation) (
 		return err
 	})
 	if err != nil {
-		return commerce.Session{}, fmt.Errorf("postgres: rotate session: %w", err)
+		return account.Session{}, fmt.Errorf("postgres: rotate session: %w", err)
 	}
 	if reused {
-		return commerce.Session{}, fmt.Errorf("postgres: rotate session: refresh token used twice: %w", commerce.ErrConflict)
+		return account.Session{}, fmt.Errorf("postgres: rotate session: refresh token used twice: %w", commerce.ErrConflict)
 	}
 	return token.Session, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -48,7 +49,7 @@ func TestPersonIsFoundByEMailHoweverItIsTyped(t *testing.T) {
 func TestAMemberIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	db, ctx := openPeople(t), t.Context()
-	if _, err := db.CreateMember(ctx, "00000000-0000-0000-0000-000000000000", commerce.RoleOwner, "ana@loja.example", "hash"); err == nil {
+	if _, err := db.CreateMember(ctx, "00000000-0000-0000-0000-000000000000", account.RoleOwner, "ana@loja.example", "hash"); err == nil {
 		t.Fatal("a member of a store that does not exist was made")
 	}
 	if _, err := db.PersonByEmail(ctx, "ana@loja.example"); !errors.Is(err, commerce.ErrNotFound) {
@@ -58,15 +59,15 @@ func TestAMemberIsStoredWholeOrNotAtAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := db.CreateMember(ctx, store.StoreID, commerce.RoleAnalyst, "ana@loja.example", "hash")
+	made, err := db.CreateMember(ctx, store.StoreID, account.RoleAnalyst, "ana@loja.example", "hash")
 	if err != nil {
 		t.Fatal(err)
 	}
 	list, err := db.Accesses(ctx, made.ID)
-	if err != nil || len(list) != 2 || list[0].Role != commerce.RoleAnalyst {
+	if err != nil || len(list) != 2 || list[0].Role != account.RoleAnalyst {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := db.CreateMember(ctx, store.StoreID, commerce.RoleOwner, "ana@loja.example", "hash"); !errors.Is(err, commerce.ErrConflict) {
+	if _, err := db.CreateMember(ctx, store.StoreID, account.RoleOwner, "ana@loja.example", "hash"); !errors.Is(err, commerce.ErrConflict) {
 		t.Errorf("a second log-in of one e-mail: %v", err)
 	}
 }
@@ -80,7 +81,7 @@ func TestRefreshTokens(t *testing.T) {
 	}
 	token := func(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	begin := func(name string) commerce.Session {
+	begin := func(name string) account.Session {
 		t.Helper()
 		s, err := db.StartSession(ctx, person.ID, "Chrome, Windows", token(name), start, start.Add(time.Hour))
 		if err != nil {
@@ -91,7 +92,7 @@ func TestRefreshTokens(t *testing.T) {
 	f := func(from, to string, after time.Duration, want error) {
 		t.Helper()
 		at := start.Add(after)
-		s, err := db.RotateSession(ctx, commerce.SessionRotation{
+		s, err := db.RotateSession(ctx, account.SessionRotation{
 			Token: token(from), Next: token(to), At: at, ExpiresAt: at.Add(time.Hour), Leeway: 10 * time.Second,
 		})
 		if !errors.Is(err, want) || (want == nil && s.PersonID != person.ID) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Store is what the steps of an erasure read and write, in one transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Store interface {
 	NextErasure(ctx context.Context, companyID string) (*Erasure, error)
 	MoveErasure(ctx context.Context, companyID string, e *Erasure, orders, events int) error
@@ -51,7 +51,7 @@ type Store interface {
 }
 
 // Known is what a batch asks of the erasures of its company, in its transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Known interface {
 	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
@@ -60,8 +60,9 @@ type Known interface {
 	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
 }
 
-// Facts are the orders of the processor's transaction: processor.Tx describes each method.
-type Facts interface {
+// Orders are the orders of the processor's transaction. internal/postgres/factstore.Tx describes
+// each method.
+type Orders interface {
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
 	ReplaceKeys(
@@ -77,7 +78,7 @@ type Facts interface {
 type Turn struct {
 	Store
 	Known   Known
-	Facts   Facts
+	Orders  Orders
 	Index   *attribution.Index // of the company's rules
 	Company string
 	Now     time.Time

@@ -3,7 +3,7 @@
 // window is over. Facts that come after that mark the day, and it is counted once more.
 //
 // The processor marks days with each batch, and calls Step beside the batches.
-// internal/postgres/nonconverting has the SQL. What a null journey is, and which facts change
+// internal/postgres/upkeep has the SQL. What a null journey is, and which facts change
 // those of which days, the rules say (Rules); there is no clock here.
 package nonconverting
 
@@ -46,7 +46,7 @@ type Count struct {
 }
 
 // Store counts null journeys, in one transaction. Each method works on the rows of one company.
-// internal/postgres/nonconverting.Tx is one, and describes each method.
+// internal/postgres/upkeep.NullJourneys is one, and describes each method.
 type Store interface {
 	Mark(ctx context.Context, companyID string, days []facts.DaySpan) error
 	Count(ctx context.Context, companyID string) (*Count, error)

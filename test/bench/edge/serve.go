@@ -16,12 +16,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/cmd/tributary/memory"
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/memory"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 

@@ -1,0 +1,27 @@
+package account
+
+// Scope is what an API key may do. The OpenAPI document says which request needs which.
+type Scope string
+
+const (
+	WriteOrders      Scope = "write_orders"
+	WriteProducts    Scope = "write_products"
+	ReadInfluencers  Scope = "influencers.read"
+	WriteInfluencers Scope = "influencers.write"
+	ReadCosts        Scope = "costs.read"
+	WriteCosts       Scope = "costs.write"
+	ReadReports      Scope = "reports.read"
+	WriteEvidence    Scope = "evidence.write"
+	EraseCustomers   Scope = "customers.erase"
+	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
+	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
+)
+
+// Scopes lists every scope, in the order in which they are shown.
+var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
+	EraseCustomers, WriteEvents, ImportEvents}
+
+// AdminScopes are the scopes of the admin API. A key gets them unless others are
+// named: one that erases persons, or sends events, whose word counts for more, is asked for
+// by name.
+var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}
