@@ -44,16 +44,16 @@ func TestAnImbalanceIsFound(t *testing.T) {
 		})
 	}
 	f("the books are in order", 0, 200, `"books":{"state":"ok","checked_at"`)
-	s.exec(setCredits("1001", 8, "(f[8]::bigint + 7)::text"))
+	s.exec(setCredits("1001", 7, "((f ->> 7)::bigint + 7)::text"))
 	f("a changed credit", 1, 503, `"day":"2026-03-10","currency":"BRL","model":"linear","credited_minor":"15007","approved_minor":"15000"`)
-	s.exec(`update payout set credits = '' where order_id = '1003'`)
+	s.exec(`update payout set credits = null where order_id = '1003'`)
 	f("credits that are gone", 1+len(facts.Models), 503,
 		`"day":"2026-01-29","currency":"JPY","model":"first","credited_minor":"0","approved_minor":"700"`)
 	stop()
 	p = s.withBooks() // knows of no change
 	stop = s.runs(p)
 	f("after a restart", 1+len(facts.Models), 503, `"model":"linear"`)
-	s.exec(setCredits("1001", 8, "(f[8]::bigint - 7)::text"))
+	s.exec(setCredits("1001", 7, "((f ->> 7)::bigint - 7)::text"))
 	f("a repaired credit", len(facts.Models), 503, `"JPY"`)
 	s.exec(`insert into recompute (company_id, order_id, cause) values ($1, '1003', 'rule 1 settings')`, s.company) // it waits
 	f("an order that waits", 0, 200, `"state":"ok"`)
@@ -82,9 +82,10 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	}
 	of := "company " + s.company + ", 2026-03-10, "
 	f(`select 1`)
-	f(setCredits("1001", 5, "(f[5]::bigint - 125)::text"), of+"BRL, model first: credits of 98.75, approved orders of 100.00: 1.25 too little")
-	f(setCredits("1001", 5, "null"), of+"BRL, model first: credits of 0.00, approved orders of 100.00: 100.00 too little")
-	f(setCredits("1001", 5, "'10000'")+`; update payout set currency = 'KWD' where order_id = '1001'`, func() (want []string) {
+	f(setCredits("1001", 4, "((f ->> 4)::bigint - 125)::text"),
+		of+"BRL, model first: credits of 98.75, approved orders of 100.00: 1.25 too little")
+	f(setCredits("1001", 4, "null"), of+"BRL, model first: credits of 0.00, approved orders of 100.00: 100.00 too little")
+	f(setCredits("1001", 4, "'10000'")+`; update payout set currency = 'KWD' where order_id = '1001'`, func() (want []string) {
 		for _, c := range []string{"BRL, model %: credits of 0.00, approved orders of 100.00: 100.00 too little",
 			"KWD, model %: credits of 10.000, approved orders of 0.000: 10.000 too much"} {
 			for _, model := range facts.Models {

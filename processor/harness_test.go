@@ -453,13 +453,12 @@ func (s *shop) workOffBy(o *owner) {
 }
 
 // setCredits is a statement that sets a field of an order's credits, or of all orders' where
-// orderID is empty. The fields are counted from 1, as factstore writes them; value is SQL,
+// orderID is empty. The fields are counted from 0, as facts.Credit has them; value is SQL of a text,
 // in which f has the fields.
 func setCredits(orderID string, field int, value string) string {
 	return fmt.Sprintf(`
 		update payout p set credits = (
-			select string_agg(array_to_string(f[:%d] || coalesce(%s, '') || f[%d:], E'\x1f', ''), E'\x1e' order by n)
-			from (select string_to_array(line, E'\x1f', '') as f, n
-			from unnest(string_to_array(p.credits, E'\x1e')) with ordinality as l (line, n)) c)
-		where p.credits <> '' and '%s' in ('', p.order_id)`, field-1, value, field+1, orderID)
+			select json_agg(jsonb_set(f::jsonb, '{%d}', coalesce(%s, 'null')::jsonb) order by n)
+			from json_array_elements(p.credits) with ordinality as l (f, n))
+		where p.credits is not null and '%s' in ('', p.order_id)`, field, value, orderID)
 }

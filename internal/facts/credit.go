@@ -1,6 +1,9 @@
 package facts
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // ModelCount is how many channel models there are.
 const ModelCount = 6
@@ -36,4 +39,35 @@ func (c *Credit) Of(model string) Part {
 		return c.Parts[i]
 	}
 	return Part{}
+}
+
+// creditFields are the fields of a stored Credit.
+const creditFields = 4 + ModelCount
+
+// MarshalJSON writes a credit as it is stored: a list of position, channel, influencer, campaign, and an amount for each
+// of Models, null where the model leaves the touch out. The view credit reads it.
+func (c Credit) MarshalJSON() ([]byte, error) {
+	fields := [creditFields]any{c.Position, c.Channel, c.InfluencerID, c.CampaignID}
+	for i, part := range c.Parts {
+		if part.Given {
+			fields[4+i] = part.Minor
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Credit) UnmarshalJSON(stored []byte) error {
+	*c = Credit{}
+	fields := [creditFields]any{&c.Position, &c.Channel, &c.InfluencerID, &c.CampaignID}
+	for i := range c.Parts {
+		fields[4+i] = &c.Parts[i].Minor
+	}
+	if err := json.Unmarshal(stored, &fields); err != nil {
+		return err
+	}
+	for i := range c.Parts {
+		c.Parts[i].Given = fields[4+i] != nil // null
+	}
+	return nil
 }

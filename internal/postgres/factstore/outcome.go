@@ -49,7 +49,7 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 		postgres.Into("base_minor", &o.Payout.BaseMinor),
 		postgres.Into("commission_minor", &o.Payout.CommissionMinor),
 		postgres.Into("fixed_brl_minor", &o.Payout.FixedBRLMinor),
-		postgres.Into("credits", (*credits)(&o.Credits)),
+		postgres.Into("credits", &o.Credits),
 	}
 }
 
@@ -76,9 +76,8 @@ func (t *Tx) StoredOutcomes(ctx context.Context, companyID string, orderIDs []st
 // payoutRow is one row of the table payout.
 type payoutRow struct {
 	*facts.StoredOutcome
-	names   *string // see namesText
-	credits string  // see creditsText
-	text    []byte  // the explanation, packed
+	names *string // see namesText
+	text  []byte  // the explanation, packed
 }
 
 var payoutRows = postgres.Rows[payoutRow]{
@@ -100,7 +99,7 @@ var payoutRows = postgres.Rows[payoutRow]{
 	postgres.Col("total_minor", "bigint", func(o *payoutRow) int64 { return o.TotalMinor }),
 	postgres.Col("names", "text", func(o *payoutRow) *string { return o.names }),
 	postgres.Col("is_first_order", "boolean", func(o *payoutRow) *bool { return o.First }),
-	postgres.Col("credits", "text", func(o *payoutRow) string { return o.credits }),
+	postgres.Col("credits", "json", func(o *payoutRow) *string { return postgres.JSON(o.Credits) }),
 	postgres.Col("outcome_hash", "bytea", func(o *payoutRow) []byte { return o.Hash }),
 	postgres.Col("explanation", "bytea", func(o *payoutRow) []byte { return o.text }),
 }
@@ -143,11 +142,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		if err != nil {
 			return fmt.Errorf("order %s: %w", o.OrderID, err)
 		}
-		credits, err := creditsText(o.Credits)
-		if err != nil {
-			return fmt.Errorf("order %s: %w", o.OrderID, err)
-		}
-		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), credits, body}
+		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
 		found, hubs = append(found, own...), append(hubs, o.Hubs...)
 		if o.Before != nil {

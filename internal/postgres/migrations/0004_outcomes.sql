@@ -25,7 +25,7 @@ create table payout (
   evidence         text check (evidence in ('coupon', 'link')),
   proof            text,                     -- facts.Proof of the winner's link; null: none
   names            bigint[],                 -- facts.NameDigest of names, codes and influencers of its touches: changed rules look for them
-  credits          text not null default '', -- of an approved order; the view credit has them as rows
+  credits          json,                     -- of an approved order (facts.Credit); the view credit has them as rows
   outcome_hash     bytea not null default '', -- facts.StoredOutcome.Hash: an equal one writes nothing
   explanation      bytea,                    -- packed (internal/postgres/explained), without its ledger
   primary key (company_id, order_id)
@@ -42,18 +42,14 @@ create index payout_review on payout (company_id, order_id) where state = 'revie
 -- do not have it too: of a table without statistics it looks as good as the primary key.
 create index payout_processed on payout (company_id, processed_at) where processed_at > '-infinity';
 
--- Channel credit, a row for each touch of an approved order (factstore's credit.go writes
--- the text). A model's column is null where the model leaves the touch out.
+-- Channel credit, a row for each touch of an approved order. A model's column is null where the model leaves the touch out.
 create view credit as
-select p.company_id, p.order_id, c.f[1]::int as position, c.f[2] as channel,
-  encode(decode(c.f[3] || '==', 'base64'), 'hex')::uuid as influencer_id,
-  case when c.f[4] like '=%' then substring(c.f[4] from 2)
-    else encode(decode(c.f[4] || '==', 'base64'), 'hex')::uuid::text end as campaign_id,
-  p.currency,
-  c.f[5]::bigint as first_minor, c.f[6]::bigint as last_minor, c.f[7]::bigint as last_non_direct_minor,
-  c.f[8]::bigint as linear_minor, c.f[9]::bigint as position_minor, c.f[10]::bigint as time_decay_minor
+select p.company_id, p.order_id, (c ->> 0)::int as position, c ->> 1 as channel, nullif(c ->> 2, '')::uuid as influencer_id,
+  nullif(c ->> 3, '') as campaign_id, p.currency, (c ->> 4)::bigint as first_minor, (c ->> 5)::bigint as last_minor,
+  (c ->> 6)::bigint as last_non_direct_minor, (c ->> 7)::bigint as linear_minor, (c ->> 8)::bigint as position_minor,
+  (c ->> 9)::bigint as time_decay_minor
 from payout p
-cross join lateral (select string_to_array(line, E'\x1f', '') as f from unnest(string_to_array(p.credits, E'\x1e')) as l (line)) c;
+cross join lateral json_array_elements(p.credits) as l (c);
 
 -- Append-only. The net per (order, cost, currency) is what is owed.
 create table ledger_entry (

@@ -71,8 +71,8 @@ func TestGoalsSayWhatIsMissed(t *testing.T) {
 	f(loads[0], measured{processor: cost{wall: 40 * us}, copy: cost{wall: 20 * us}, eventBytes: 600, memory: 256 << 20}, "met met met")
 	f(loads[0], measured{processor: cost{wall: 41 * us}, copy: cost{wall: 20 * us}, eventBytes: 601, memory: 257 << 20},
 		"missed missed missed")
-	f(loads[1], measured{processor: cost{10 * us, 20 * us, 1250 * us}, copy: cost{0, 10 * us, us}, orderBytes: 4000}, "met met met met")
-	f(loads[1], measured{processor: cost{11 * us, 20 * us, 1251 * us}, copy: cost{0, 10 * us, us}, orderBytes: 4001},
+	f(loads[1], measured{processor: cost{10 * us, 20 * us, 1250 * us}, copy: cost{0, 10 * us, us}, orderBytes: 4400}, "met met met met")
+	f(loads[1], measured{processor: cost{11 * us, 20 * us, 1251 * us}, copy: cost{0, 10 * us, us}, orderBytes: 4401},
 		"missed missed missed met")
 	f(loads[2], measured{processor: cost{wall: 667 * us}, copy: cost{wall: us}}, "missed met met met")
 }

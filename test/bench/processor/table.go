@@ -95,7 +95,7 @@ func (l load) goals(f figures) []goal {
 	return []goal{
 		{"orders a second", fmt.Sprintf("≥ %.0f", aim), fmt.Sprintf("%.0f", f.rate), f.rate >= aim},
 		most("CPU of an order, of COPY's", f.cpuTimes, 3, " ×"),
-		most("on disk, an order", float64(f.orderBytes)/1000, 4, " KB"),
+		most("on disk, an order", float64(f.orderBytes)/1000, 4.4, " KB"),
 		most("memory of the processor", float64(f.memory)/(1<<20), 256, " MiB"),
 	}
 }
