@@ -28,7 +28,7 @@ type metrics struct {
 	setAside     prometheus.Counter
 	dropped      *prometheus.CounterVec
 	missing      prometheus.Counter
-	came         prometheus.Counter
+	missingCame  prometheus.Counter
 	unfollowed   prometheus.Counter
 	checks       prometheus.Counter
 	checksFailed prometheus.Counter
@@ -66,7 +66,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Help: "Events that senders gave up themselves, as they say, by reason."}, []string{"reason"}),
 		missing: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_total"),
 			Help: "Numbers that senders left out: events that had not come when a later one of their sender did."}),
-		came: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"),
+		missingCame: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"),
 			Help: "Of those: events that came later, or that their sender says it gave up."}),
 		unfollowed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("streams_unfollowed_total"),
 			Help: "Senders' numberings that were not looked at, about: too many of a company's day, or not to be believed."}),
@@ -103,7 +103,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays, m.nullFailures, m.seconds)
+		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays,
+		m.nullFailures, m.seconds)
 	return m
 }
 
@@ -128,7 +129,7 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 		m.dropped.WithLabelValues(reason).Add(float64(n))
 	}
 	m.missing.Add(float64(done.found.Missing))
-	m.came.Add(float64(done.found.Came))
+	m.missingCame.Add(float64(done.found.Arrived))
 	m.unfollowed.Add(float64(done.found.Unfollowed))
 }
 

@@ -130,7 +130,7 @@ func (s *shop) offer(o *owner, records []record, batches func() int, between fun
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if o.ready != nil {
+		if o.grouped != nil {
 			between()
 		}
 		offer()

@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,10 +70,10 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		if o.queues[company] = done.next; done.next.begins() {
 			delete(o.queues, company)
 		}
-		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); len(done.left) > 0 { // it took too long for all of them
+		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); len(done.putBack) > 0 { // it took too long for all of them
 			o.chunkLimit = min(o.chunkLimit, max(leastChunk, 2*len(done.computed)))
 		}
-		o.came = false
+		o.disturbed = false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
@@ -108,7 +109,7 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 			return err
 		}
 		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, queue: o.queues[company]}
-		if o.came {
+		if o.disturbed {
 			b.takes = chunkTime
 		}
 		if index := rules[company]; index != nil {
@@ -120,6 +121,48 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 		})
 	})
 	return done, err
+}
+
+// recompute computes at most limit queued orders of each company of the batch, in
+// one transaction; where none is queued, or the queue has gone round, it goes on with what the
+// merchant has asked for. It moves no offset, but fails with facts.ErrFenced where another
+// owner has moved one.
+func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
+	done, err := p.transact(ctx, b, func(a *application) error {
+		if b.queue.step { // the orders that wait now came meanwhile
+			a.queued = true
+			return a.stepNext(ctx, p.config.StatementChunk)
+		}
+		queued, round, err := a.tx.Queue.TakeQueued(ctx, a.company, b.queue.QueuePlace, limit)
+		if err != nil {
+			return err
+		}
+		if len(queued) == 0 {
+			return a.stepNext(ctx, p.config.StatementChunk)
+		}
+		ids := make([]string, len(queued))
+		for i, q := range queued {
+			ids[i] = q.OrderID
+			a.addConcerned(ids[i:i+1], q.Cause)
+			a.changed[ids[i]] = q.Cause.Kind == facts.CauseOrder
+		}
+		if err := a.inferFirstOrders(ctx, ids); err != nil {
+			return err
+		}
+		if err := a.decide(ctx); err != nil {
+			return err
+		}
+		asked := ""
+		if round || b.queue.begins() {
+			asked, err = a.askedNext(ctx)
+		}
+		a.done.next = b.queue.next(ids, a.done.putBack, round, asked)
+		return err
+	})
+	if err != nil {
+		return applied{}, fmt.Errorf("compute queued orders: %w", err)
+	}
+	return done, nil
 }
 
 // queuedCompanies returns the partition's companies that have orders queued.
@@ -172,6 +215,27 @@ func (o *owner) setAside(ctx context.Context, company, failure string, cause err
 		o.Logger.Error("queued order set aside: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
 	}
 	return err
+}
+
+// setAsideNext marks the next order of a company's queue as failed, and returns
+// its id; "" where none is queued. The company stays queued: it may have an erasure or a
+// statement to go on with.
+func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
+	err = p.Store.Transact(ctx, func(tx Tx) error {
+		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+			return err
+		}
+		next, _, err := tx.Queue.TakeQueued(ctx, company, b.queue.QueuePlace, 1)
+		if err != nil {
+			return err
+		}
+		if len(next) == 0 {
+			return tx.Queue.QueueCompany(ctx, company)
+		}
+		orderID = next[0].OrderID
+		return tx.Queue.SetAside(ctx, company, next[0], failure)
+	})
+	return orderID, err
 }
 
 // stepFailed says that a step of an erasure or of a statement failed, which no order's end

@@ -362,7 +362,7 @@ func TestNoPageIsHeavy(t *testing.T) {
 		return packed.Len()
 	}
 	assets := 0
-	files, err := os.ReadDir("assets")
+	files, err := os.ReadDir("site/assets")
 	if err != nil {
 		t.Fatal(err)
 	}

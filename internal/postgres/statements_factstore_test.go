@@ -15,9 +15,9 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
-	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
@@ -86,9 +86,9 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
-	_, err = pgbooks.New(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	_, err = upkeep.NewBooks(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
 	must(err)
-	_, err = pgbooks.New(db).SoldDays(ctx, company, "infinity", 10)
+	_, err = upkeep.NewBooks(db).SoldDays(ctx, company, "infinity", 10)
 	must(err)
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
@@ -216,7 +216,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.MarkProcessed(ctx, company, noon, []string{"o1"}),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
-		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
+		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Subject: facts.OfItem("p")}}, 0)),
 		second(tx.InsertShoppers(ctx, company, shopper)),
 		second(tx.InsertShoppers(ctx, company, shopper)), // is stored already
 		tx.PutShoppers(ctx, company, shopper),
@@ -224,7 +224,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.AddClicks(ctx, company, []facts.Clicks{{Day: "2026-03-10", Code: "abc", Clicks: 1}}),
 		tx.WriteOutcomes(ctx, company, noon,
 			[]facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10",
-				Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
+				Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Before: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
 	)
@@ -234,7 +234,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 func countNulls(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
 	day := "2026-03-10"
 	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
-	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: rollup.NullSteps{}}
 	_, _, err := store.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
 		store.Mark(ctx, company, []facts.DaySpan{{From: day, To: day}}),

@@ -22,9 +22,9 @@ import (
 var scenarios = map[string]func(t *testing.T, recorder *statements.Recorder){
 	"merchant":  merchantStatements,
 	"report":    reportStatements,
-	"factstore": factstoreStatements, // and cases, erasure, retention
+	"factstore": factstoreStatements, // and cases, upkeep
 	"replay":    replayStatements,
-	"trial":     trialStatements,
+	"preview":   previewStatements,
 }
 
 // notProduct names packages below this one that may send what they want, and why.

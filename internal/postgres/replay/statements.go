@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/postgres"
-	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 )
 
 // statementTables are a company's statements, with their payments and the ledger entries
@@ -79,7 +79,7 @@ func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements 
 					return false
 				}
 				for _, c := range page {
-					sum, failed := pgstatements.SumAll(ctx, s.tx, company, c.id)
+					sum, failed := upkeep.SumAll(ctx, s.tx, company, c.id)
 					if err = failed; err != nil {
 						return false
 					}

@@ -114,11 +114,11 @@ func fill(b *testing.B) *reporttest.Fixture {
 func visitorsOf(r *rand.Rand, day string, came []string) (traffic []facts.Traffic) {
 	traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{benchVisits / benchDays}})
 	for _, of := range came {
-		traffic = append(traffic, facts.Traffic{Day: day, Of: of, Visitors: [5]int64{int64(1 + r.IntN(100))}})
+		traffic = append(traffic, facts.Traffic{Day: day, Subject: of, Visitors: [5]int64{int64(1 + r.IntN(100))}})
 	}
 	for p := range benchProducts {
 		n := int64(1 + r.IntN(50))
-		traffic = append(traffic, facts.Traffic{Day: day, Of: fmt.Sprint("p:p", p), Visitors: [5]int64{0, 4 * n, 2 * n, n, n / 2}})
+		traffic = append(traffic, facts.Traffic{Day: day, Subject: fmt.Sprint("p:p", p), Visitors: [5]int64{0, 4 * n, 2 * n, n, n / 2}})
 	}
 	return traffic
 }

@@ -67,7 +67,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		day, n := first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), int64(1+r.IntN(50))
 		came[day] += 2 * n
 		traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{2 * n}},
-			facts.Traffic{Day: day, Of: "p:p1", Visitors: [5]int64{0, n}})
+			facts.Traffic{Day: day, Subject: "p:p1", Visitors: [5]int64{0, n}})
 	}
 	for chunk := range slices.Chunk(traffic, 2) { // a day may come twice
 		s.Traffic(s.company, chunk, []facts.Clicks{{Day: chunk[0].Day, Code: "x", Clicks: 1}})

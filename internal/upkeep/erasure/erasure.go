@@ -14,7 +14,7 @@ import (
 )
 
 // Store is what the steps of an erasure read and write, in one transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Store interface {
 	NextErasure(ctx context.Context, companyID string) (*Erasure, error)
 	MoveErasure(ctx context.Context, companyID string, e *Erasure, orders, events int) error
@@ -51,7 +51,7 @@ type Store interface {
 }
 
 // Known is what a batch asks of the erasures of its company, in its transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Known interface {
 	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)

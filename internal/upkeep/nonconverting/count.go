@@ -3,7 +3,7 @@
 // window is over. Facts that come after that mark the day, and it is counted once more.
 //
 // The processor marks days with each batch, and calls Step beside the batches.
-// internal/postgres/nonconverting has the SQL. What a null journey is, and which facts change
+// internal/postgres/upkeep has the SQL. What a null journey is, and which facts change
 // those of which days, the rules say (Rules); there is no clock here.
 package nonconverting
 
@@ -41,12 +41,12 @@ type Count struct {
 	BeganAt  time.Time // UTC
 	After    []byte    // the last visitor that was looked at, packed
 	Journeys int64
-	LeftOut  int64  // of these: in no step
-	Steps    []byte // rollup.NullSteps, packed
+	LeftOut  int64 // of these: in no step
+	Steps    rollup.NullSteps
 }
 
 // Store counts null journeys, in one transaction. Each method works on the rows of one company.
-// internal/postgres/nonconverting.Tx is one, and describes each method.
+// internal/postgres/upkeep.NullJourneys is one, and describes each method.
 type Store interface {
 	Mark(ctx context.Context, companyID string, days []facts.DaySpan) error
 	Count(ctx context.Context, companyID string) (*Count, error)
@@ -97,10 +97,6 @@ func goOn(ctx context.Context, store Store, rules Rules, companyID string, count
 	if err != nil {
 		return false, err
 	}
-	steps, err := rollup.UnpackNullSteps(count.Steps)
-	if err != nil {
-		return false, err
-	}
 	for part := range slices.Chunk(visitors, visitorsPerRead) {
 		journeys, err := journeysOf(ctx, store, rules, companyID, count.Day, part)
 		if err != nil {
@@ -108,12 +104,12 @@ func goOn(ctx context.Context, store Store, rules Rules, companyID string, count
 		}
 		for _, j := range journeys {
 			count.Journeys++
-			if !steps.Add(j.Path) {
+			if !count.Steps.Add(j.Path) {
 				count.LeftOut++
 			}
 		}
 	}
-	count.After, count.Steps = last, steps.Pack()
+	count.After = last
 	if len(visitors) < chunk {
 		return true, store.End(ctx, companyID, count)
 	}

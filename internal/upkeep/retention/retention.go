@@ -13,7 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Store is what a removal reads and writes, in one transaction. internal/postgres/retention.Tx is
+// Store is what a removal reads and writes, in one transaction. internal/postgres/upkeep.Retention is
 // one, and describes each method.
 type Store interface {
 	Unsealed(ctx context.Context, companyID string, spans []facts.Span, after facts.SealCandidate, limit int) ([]facts.SealCandidate, error)
