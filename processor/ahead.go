@@ -14,16 +14,16 @@ import (
 
 // following is what follows from events that were not stored before.
 type following struct {
-	sightings []facts.Sighting
-	shoppers  []facts.Shopper
-	clicks    []facts.Clicks
-	concerned []facts.KeySpan // keys of the orders that the events may concern
-	arrivals  *delivery.Arrivals
+	observations []facts.Observation
+	shoppers     []facts.Shopper
+	clicks       []facts.Clicks
+	concerned    []facts.KeySpan // keys of the orders that the events may concern
+	arrivals     *delivery.Arrivals
 }
 
 // followingFrom computes what follows from events. It reads nothing but the rules.
 func followingFrom(index *attribution.Index, agents *agent.Known, fresh []facts.Event) *following {
-	f := &following{sightings: facts.Sightings(fresh), concerned: index.ConcernedByEvents(fresh), arrivals: delivery.NewArrivals()}
+	f := &following{observations: facts.Observations(fresh), concerned: index.ConcernedByEvents(fresh), arrivals: delivery.NewArrivals()}
 	f.shoppers, f.clicks = index.Traffic(fresh)
 	for i := range fresh {
 		f.arrivals.Add(&fresh[i], sourceOf(index, agents, &fresh[i]))

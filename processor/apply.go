@@ -38,7 +38,7 @@ func (p *Processor) apply(ctx context.Context, b batch, eventsStored func()) (ap
 				return err
 			}
 		}
-		if err := a.marked.Store(ctx, a.tx.NullJourneys, a.company); err != nil {
+		if err := a.marked.Store(ctx, a.tx.NonConvertingPaths, a.company); err != nil {
 			return err
 		}
 		if err := a.decide(ctx); err != nil {

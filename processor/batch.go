@@ -32,7 +32,7 @@ const (
 	ownTime  = 500 * time.Millisecond
 	restTime = 50 * time.Millisecond
 	// maxEventsOfDay is how many events of one visitor and day are read to make its
-	// sightings anew. A visitor with more is a machine: what was stored of that day stays.
+	// observations anew. A visitor with more is a machine: what was stored of that day stays.
 	maxEventsOfDay = 5000
 )
 

@@ -124,7 +124,7 @@ func (a *application) computeWaiting(ctx context.Context, orderIDs []string) err
 	if err == nil {
 		err = a.inferFirstOrders(ctx, left)
 	}
-	a.addConcerned(left, facts.Cause{Kind: facts.CauseSeal})
+	a.addConcerned(left, facts.Cause{Kind: facts.CauseSnapshot})
 	for err == nil && len(left) > 0 {
 		left, err = a.decideOrders(ctx, left, nil)
 	}
@@ -132,7 +132,7 @@ func (a *application) computeWaiting(ctx context.Context, orderIDs []string) err
 }
 
 // unqueueNew does what unqueue does for orders that get their first outcome now and of which
-// nobody has looked whether they are first: those that were set aside before they had one. Such
+// nobody has looked whether they are first: those that were quarantined before they had one. Such
 // ones wait in the queue where nothing else does.
 func (a *application) unqueueNew(ctx context.Context, orderIDs []string) error {
 	ids := slices.DeleteFunc(orderIDs, func(id string) bool { _, known := a.firsts[id]; return known })

@@ -17,7 +17,8 @@ import (
 func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	t := erasure.Turn{
 		Store: a.tx.Erasure, Known: a.tx.Erased, Orders: a.tx.Orders, Index: a.index, Company: a.company, Now: a.now,
-		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember, RebuildSightings: a.rebuildSightings,
+		Snapshot: a.snapshot, SnapshotAll: a.snapshotAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember,
+		RebuildObservations: a.rebuildObservations,
 	}
 	done, err := t.Next(ctx)
 	if err != nil || !done.Found {

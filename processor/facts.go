@@ -68,7 +68,7 @@ func (a *application) storeEvents(ctx context.Context) (stored storedEvents, err
 // clicks, and finds the orders that the events concern.
 func (a *application) concernByEvents(ctx context.Context, stored storedEvents) error {
 	follows := stored.follows
-	if err := a.tx.Events.WidenSightings(ctx, a.company, follows.sightings); err != nil {
+	if err := a.tx.Events.WidenObservations(ctx, a.company, follows.observations); err != nil {
 		return err
 	}
 	replacing, err := a.storeCopies(ctx, stored.again)
@@ -94,7 +94,7 @@ func (a *application) concernByEvents(ctx context.Context, stored storedEvents) 
 }
 
 // storeCopies compares events with the stored copies of their ids. Where the new
-// copy is the one that counts, it replaces the stored one, and the sightings of
+// copy is the one that counts, it replaces the stored one, and the observations of
 // both copies' visitors and days are made anew. It returns the events that replaced
 // a stored copy.
 func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
@@ -125,7 +125,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	list := facts.SortedDays(days)
 	var lost []facts.Key
 	for _, d := range list {
-		keys, err := a.rebuildSightings(ctx, d)
+		keys, err := a.rebuildObservations(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -133,26 +133,26 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	}
 	// A day with more than maxEventsOfDay events is not made anew: it gets what the
 	// new copies add.
-	if err := a.tx.Events.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
+	if err := a.tx.Events.WidenObservations(ctx, a.company, facts.Observations(replacing)); err != nil {
 		return nil, err
 	}
 	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true,
 		facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
 }
 
-// rebuildSightings makes a visitor's sightings of a day anew from its stored
+// rebuildObservations makes a visitor's observations of a day anew from its stored
 // events, and returns the keys that it was seen with before. Where there are more
 // than maxEventsOfDay events, nothing is removed and no key is returned.
-func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
+func (a *application) rebuildObservations(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
 	events, err := a.tx.Events.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
 	if err != nil || len(events) > maxEventsOfDay {
 		return nil, err
 	}
-	if was, err = a.tx.Events.DeleteSightings(ctx, a.company, d); err != nil {
+	if was, err = a.tx.Events.DeleteObservations(ctx, a.company, d); err != nil {
 		return nil, err
 	}
-	of := slices.DeleteFunc(facts.Sightings(events), func(s facts.Sighting) bool { return !d.Has(s) })
-	return was, a.tx.Events.WidenSightings(ctx, a.company, of)
+	of := slices.DeleteFunc(facts.Observations(events), func(s facts.Observation) bool { return !d.Has(s) })
+	return was, a.tx.Events.WidenObservations(ctx, a.company, of)
 }
 
 // storeProducts stores each product's newest version, and its variants.

@@ -25,7 +25,7 @@ type metrics struct {
 	fenced       prometheus.Counter
 	retries      prometheus.Counter
 	hintsDropped prometheus.Counter
-	setAside     prometheus.Counter
+	quarantined  prometheus.Counter
 	dropped      *prometheus.CounterVec
 	missing      prometheus.Counter
 	missingCame  prometheus.Counter
@@ -36,8 +36,8 @@ type metrics struct {
 
 	removed        *prometheus.CounterVec
 	retainFailures prometheus.Counter
-	nullDays       prometheus.Counter
-	nullFailures   prometheus.Counter
+	countedDays    prometheus.Counter
+	countFailures  prometheus.Counter
 	asked          unfinished
 }
 
@@ -60,7 +60,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Help: "Attempts repeated after a failure, such as a database outage."}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"),
 			Help: "Hints for live views that were not published."}),
-		setAside: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"),
+		quarantined: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_quarantined_total"),
 			Help: "Queued orders whose outcome could not be stored."}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("events_dropped_total"),
 			Help: "Events that senders gave up themselves, as they say, by reason."}, []string{"reason"}),
@@ -78,14 +78,15 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
 
 		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"),
-			Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."},
+			Help: "What was removed since it was older than its company's retention: events, observations, visitors_days; orders_snapshotted " +
+				"before that."},
 			[]string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"),
 			Help: "Attempts to remove old events that failed."}),
-		nullDays: prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_recounts_total"),
-			Help: "Counts of a company's null journeys of a day."}),
-		nullFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"),
-			Help: "Attempts to count null journeys that failed."}),
+		countedDays: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_recounts_total"),
+			Help: "Counts of a company's non-converting paths of a day."}),
+		countFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_failures_total"),
+			Help: "Attempts to count non-converting paths that failed."}),
 	}
 	m.asked = newUnfinished(registry)
 	m.addRemoved(retention.Removed{})
@@ -102,15 +103,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays,
-		m.nullFailures, m.seconds)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.quarantined,
+		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.countedDays,
+		m.countFailures, m.seconds)
 	return m
 }
 
 // addRemoved counts what a removal of old events has done.
 func (m *metrics) addRemoved(r retention.Removed) {
-	for what, n := range map[string]int{"orders_sealed": r.Sealed, "events": r.Events, "sightings": r.Sightings, "visitors_days": r.Shoppers} {
+	for what, n := range map[string]int{"orders_snapshotted": r.Snapshots, "events": r.Events, "observations": r.Observations,
+		"visitors_days": r.Shoppers} {
 		m.removed.WithLabelValues(what).Add(float64(n))
 	}
 }

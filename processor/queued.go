@@ -12,7 +12,7 @@ import (
 )
 
 // mostTooLong is how often a single order may take too long, one time after the other,
-// before it is set aside: until then it stops the queue of its company, and the company's
+// before it is quarantined: until then it stops the queue of its company, and the company's
 // statements. The number was chosen, not measured.
 const mostTooLong = 3
 
@@ -48,7 +48,7 @@ func (t queueTurn) next(taken, put []string, round bool, asked string) queueTurn
 // recomputeQueued computes one chunk of queued orders, of one company: new records
 // wait no longer than that. The partition's companies take turns. A chunk that
 // takes too long, or that cannot be stored, is tried again with half as many
-// orders; a single order that cannot be stored is set aside, and so is one that takes too
+// orders; a single order that cannot be stored is quarantined, and so is one that takes too
 // long mostTooLong times.
 func (o *owner) recomputeQueued(ctx context.Context) error {
 	if len(o.queueTurns) == 0 {
@@ -84,12 +84,12 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		o.chunkLimit /= 2
 		return nil // the same company's turn again
 	case errors.Is(err, facts.ErrData):
-		if err := o.setAside(ctx, company, cannotBeStored, err); err != nil {
+		if err := o.quarantine(ctx, company, cannotBeStored, err); err != nil {
 			return err
 		}
 	case errors.Is(err, errTooLong): // a single order: it is tried again at the company's next turn
 		if o.tooLong[company]++; o.tooLong[company] >= mostTooLong {
-			if err := o.setAside(ctx, company, takesTooLong, err); err != nil {
+			if err := o.quarantine(ctx, company, takesTooLong, err); err != nil {
 				return err
 			}
 			delete(o.tooLong, company)
@@ -187,7 +187,7 @@ func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) 
 	return mine, err
 }
 
-// Why an order is set aside, as the table recompute has it.
+// Why an order is quarantined, as the table recompute has it.
 const (
 	cannotBeStored = "its outcome cannot be stored"
 	takesTooLong   = "it takes too long to compute"
@@ -197,13 +197,13 @@ const (
 // the partition's new records wait too, between two batches.
 const stepPause = time.Second
 
-// setAside marks a company's next queued order as failed. failure says why, and cause is
+// quarantine marks a company's next queued order as failed. failure says why, and cause is
 // its error. The orders behind it go on. It is computed again when another fact or rule
 // queues it. Where no order is queued, it was a step of an erasure or of a statement.
-func (o *owner) setAside(ctx context.Context, company, failure string, cause error) error {
+func (o *owner) quarantine(ctx context.Context, company, failure string, cause error) error {
 	var order string
-	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
-		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), queue: o.queues[company]}, company, failure)
+	err := o.retry(ctx, "quarantine a queued order", never, func(ctx context.Context) (err error) {
+		order, err = o.quarantineNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), queue: o.queues[company]}, company, failure)
 		return err
 	})
 	switch {
@@ -211,16 +211,16 @@ func (o *owner) setAside(ctx context.Context, company, failure string, cause err
 	case order == "":
 		o.stepFailed(ctx, company, cause)
 	default:
-		o.metrics.setAside.Inc()
-		o.Logger.Error("queued order set aside: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
+		o.metrics.quarantined.Inc()
+		o.Logger.Error("queued order quarantined: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
 	}
 	return err
 }
 
-// setAsideNext marks the next order of a company's queue as failed, and returns
+// quarantineNext marks the next order of a company's queue as failed, and returns
 // its id; "" where none is queued. The company stays queued: it may have an erasure or a
 // statement to go on with.
-func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
+func (p *Processor) quarantineNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure 
 			return tx.Queue.QueueCompany(ctx, company)
 		}
 		orderID = next[0].OrderID
-		return tx.Queue.SetAside(ctx, company, next[0], failure)
+		return tx.Queue.Quarantine(ctx, company, next[0], failure)
 	})
 	return orderID, err
 }

@@ -361,8 +361,8 @@ func TestAFullQueueHoldsUpNeitherAStatementNorAnErasure(t *testing.T) {
 	wantTexts(t, "the person", s.found("k1:mail"))
 }
 
-// An order that cannot be stored is set aside itself, and not the first one of the queue.
-func TestTheQueuedOrderThatFailsIsSetAside(t *testing.T) {
+// An order that cannot be stored is quarantined itself, and not the first one of the queue.
+func TestTheQueuedOrderThatFailsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	o := s.owner()
@@ -386,7 +386,7 @@ func TestTheQueuedOrderThatFailsIsSetAside(t *testing.T) {
 		}
 		s.queueAgain("o05") // a stranger's, again and again
 	}
-	wantTexts(t, "set aside", s.texts(`select order_id from recompute where failure is not null`), "o20")
+	wantTexts(t, "quarantined", s.texts(`select order_id from recompute where failure is not null`), "o20")
 }
 
 // A batch's own orders end with their turn too: the next ones of another store are not kept

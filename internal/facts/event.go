@@ -161,7 +161,7 @@ func idTime(id uuid.UUID) time.Time {
 const StoredPrecision = time.Microsecond
 
 // Copy is the part of an event by which copies of one id are compared, and whose
-// sightings change when it is replaced.
+// observations change when it is replaced.
 type Copy struct {
 	EventID    string
 	Trust      wire.Trust

@@ -107,7 +107,7 @@ func Planted() []Bug {
 		},
 		{
 			Name: "a record that Kafka refuses for good is thrown away",
-			Changes: []Change{{drainFile, `			if err = l.batcher.config.Spool.SetAside(l.partition(), one); err != nil {
+			Changes: []Change{{drainFile, `			if err = l.batcher.config.Spool.Quarantine(l.partition(), one); err != nil {
 `, `			if err = nil; err != nil {
 `}},
 			Seed:  1,

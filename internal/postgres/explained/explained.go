@@ -1,5 +1,5 @@
 // Package explained writes the explanations of orders as the table payout has them, and the
-// seals of orders: JSON, compressed by zstd with one dictionary.
+// snapshots of orders: JSON, compressed by zstd with one dictionary.
 //
 // What may enter: these bytes. The dictionary never changes: another one gets another number.
 package explained

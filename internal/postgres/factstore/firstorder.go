@@ -64,7 +64,7 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 			order by e.created_at, e.order_id collate "C" limit 1) f on true
 		order by i.n`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds), "most_orders": limits.Orders + 1,
-			"before": limits.Window, "after": limits.SightingsAfter})
+			"before": limits.Window, "after": limits.ObservationsAfter})
 	if err != nil {
 		return nil, fmt.Errorf("read first orders: %w", err)
 	}

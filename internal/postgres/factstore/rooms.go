@@ -21,8 +21,8 @@ func (t *Tx) Erasure() erasure.Store { return sql.ErasureIn(t.tx, t) }
 // Erased tells a batch who is erased.
 func (t *Tx) Erased() erasure.Known { return sql.ErasureIn(t.tx, t) }
 
-// NullJourneys counts null journeys.
-func (t *Tx) NullJourneys() nonconverting.Store { return sql.NullJourneysIn(t.tx) }
+// NonConvertingPaths counts non-converting paths.
+func (t *Tx) NonConvertingPaths() nonconverting.Store { return sql.NonConvertingPathsIn(t.tx) }
 
 // Retention removes old events.
 func (t *Tx) Retention() retention.Store { return sql.RetentionIn(t.tx) }

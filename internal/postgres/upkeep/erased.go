@@ -114,11 +114,11 @@ func (t *Erasure) EraseLate(ctx context.Context, companyID string, orders []eras
 	return postgres.Exec(ctx, t.tx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// SealedFirsts returns, of orders, those of which it is kept whether they are first.
-func (t *Erasure) SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
+// SnapshotFirsts returns, of orders, those of which it is kept whether they are first.
+func (t *Erasure) SnapshotFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
 	firsts := map[string]*bool{}
 	rows, err := t.tx.Query(ctx, `
-		select order_id, is_first_order from sealed_first where company_id = @company_id and order_id = any(@order_ids)`,
+		select order_id, is_first_order from snapshot_first where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
 		return nil, fmt.Errorf("read kept first orders: %w", err)

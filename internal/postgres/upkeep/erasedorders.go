@@ -118,23 +118,24 @@ var ordersAround = `
 	union
 	select r.company_id, r.order_id from (
 		select s.kind, s.key, ` + postgres.KeyDigest("s.kind", "s.key") + ` as digest from erasure_visitor v
-		join sighting s on s.company_id = v.company_id and s.visitor = v.visitor
+		join observation s on s.company_id = v.company_id and s.visitor = v.visitor
 		where v.company_id = @company_id and v.erasure_id = @erasure_id::uuid and s.company_id = @company_id offset 0) s
 	join order_key r on ` + postgres.OfKeyAndHub("r", "s.digest", "s.kind", "s.key", "2") + `
 	where r.company_id = @company_id
 	union
 	select d.company_id, d.order_id from erased_order d where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid`
 
-// OrdersToSeal returns orders without a seal that what an erasure removes may change, and
+// OrdersToSnapshot returns orders without a snapshot that what an erasure removes may change, and
 // of which a version came before it was asked for; at most limit.
-func (t *Erasure) OrdersToSeal(ctx context.Context, companyID string, e *erasure.Erasure, limit int) ([]facts.SealCandidate, error) {
-	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SealCandidate], `
+func (t *Erasure) OrdersToSnapshot(ctx context.Context, companyID string, e *erasure.Erasure,
+	limit int) ([]facts.SnapshotCandidate, error) {
+	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SnapshotCandidate], `
 		select o.order_id, o.created_at, o.day::text from (`+ordersAround+`) a
 		join orders o on o.company_id = a.company_id and o.order_id = a.order_id
 		where o.company_id = @company_id
 			and (o.accepted_at <= @asked_at
 				or exists (select 1 from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at))
-			and not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = o.order_id)
+			and not exists (select 1 from evidence_snapshot s where s.company_id = @company_id and s.order_id = o.order_id)
 		limit @most`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
 	if err != nil {
 		return nil, fmt.Errorf("find orders around a person: %w", err)
@@ -142,25 +143,25 @@ func (t *Erasure) OrdersToSeal(ctx context.Context, companyID string, e *erasure
 	return list, nil
 }
 
-// QueueAround queues the orders without a seal that what an erasure removes may change.
+// QueueAround queues the orders without a snapshot that what an erasure removes may change.
 func (t *Erasure) QueueAround(ctx context.Context, companyID string, e *erasure.Erasure, cause facts.Cause) (int, error) {
 	return t.QueueSelected(ctx, companyID, `
 		select distinct company_id, order_id, @cause::text as cause from (`+ordersAround+`) a
-		where not exists (select 1 from seal s where s.company_id = @company_id and s.order_id = a.order_id)`,
+		where not exists (select 1 from evidence_snapshot s where s.company_id = @company_id and s.order_id = a.order_id)`,
 		argsOf(companyID, e, pgx.NamedArgs{"cause": cause.String()}))
 }
 
-// QueueHubs queues the orders without a seal around which a key that a visitor was seen with
-// has too many visitors (hub 2): once its sightings are removed, nothing finds them.
+// QueueHubs queues the orders without a snapshot around which a key that a visitor was seen with
+// has too many visitors (hub 2): once its observations are removed, nothing finds them.
 func (t *Erasure) QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error) {
 	return t.QueueSelected(ctx, companyID, `
 		select distinct r.company_id, r.order_id, @cause::text as cause
 		from (
-			select kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from sighting
+			select kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from observation
 			where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10 offset 0) s
 		join order_key r on `+postgres.OfKeyAndHub("r", "s.digest", "s.kind", "s.key", "2")+`
 		where r.company_id = @company_id
-			and not exists (select 1 from seal a where a.company_id = @company_id and a.order_id = r.order_id)`,
+			and not exists (select 1 from evidence_snapshot a where a.company_id = @company_id and a.order_id = r.order_id)`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor), "cause": cause.String()})
 }
 
@@ -175,10 +176,10 @@ func (t *Erasure) OrdersToErase(ctx context.Context, companyID string, e *erasur
 	return ids, nil
 }
 
-// SealFirsts keeps whether orders are their customers' first as it is now.
-func (t *Erasure) SealFirsts(ctx context.Context, companyID string, orderIDs []string) error {
+// KeepFirsts keeps whether orders are their customers' first as it is now.
+func (t *Erasure) KeepFirsts(ctx context.Context, companyID string, orderIDs []string) error {
 	return postgres.Exec(ctx, t.tx, "keep first orders", `
-		insert into sealed_first (company_id, order_id, is_first_order)
+		insert into snapshot_first (company_id, order_id, is_first_order)
 		select o.company_id, o.order_id, p.is_first_order
 		from orders o left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
 		where o.company_id = @company_id and o.order_id = any(@order_ids)

@@ -22,18 +22,18 @@ func (t *Erasure) FindErasedVisitors(ctx context.Context, companyID string, e *e
 	list, err := postgres.Collect(ctx, t.tx, scanErasedVisitor, `
 		select f.visitor, (
 			select coalesce(max(n), 0) from unnest('{6,7,8}'::smallint[]) as k (kind) cross join lateral `+postgres.CountByOneSecret(`
-				select key from sighting s
-				where s.company_id = @company_id and s.visitor = f.visitor and s.kind = k.kind limit @most_sightings`)+` c (n))
+				select key from observation s
+				where s.company_id = @company_id and s.visitor = f.visitor and s.kind = k.kind limit @most_observations`)+` c (n))
 		from (
 			select distinct visitor from (
-				select s.visitor from erasure_key p join sighting s on s.company_id = p.company_id and s.kind = p.kind and s.key = p.key
+				select s.visitor from erasure_key p join observation s on s.company_id = p.company_id and s.kind = p.kind and s.key = p.key
 				where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and s.company_id = @company_id
 				union all
 				select p.key from erasure_key p where p.company_id = @company_id and p.erasure_id = @erasure_id::uuid and p.kind in (2, 3, 10)) v
 			where not exists (
 				select 1 from erasure_visitor d
 				where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
-			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_sightings": 10_000}))
+			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_observations": 10_000}))
 	if err != nil {
 		return nil, fmt.Errorf("find visitors of a person: %w", err)
 	}
@@ -74,7 +74,7 @@ func (t *Erasure) AddErasedVisitors(ctx context.Context, companyID string, e *er
 	}
 	return postgres.Exec(ctx, t.tx, "add cookies of a person", `
 		insert into erasure_key (company_id, erasure_id, kind, key)
-		select distinct s.company_id, @erasure_id::uuid, s.kind, s.key from sighting s
+		select distinct s.company_id, @erasure_id::uuid, s.kind, s.key from observation s
 		where s.company_id = @company_id and s.visitor = any(@visitors) and s.kind = 2
 		on conflict (company_id, erasure_id, kind, key) do nothing`, argsOf(companyID, e, pgx.NamedArgs{"visitors": wholly}))
 }
@@ -145,34 +145,34 @@ func (t *Erasure) UnreadEvents(
 	return events, *lastID, looked, nil
 }
 
-// EraseSightings removes the sightings of a visitor of the person up to the slots of the
+// EraseObservations removes the observations of a visitor of the person up to the slots of the
 // instant when the erasure was asked for: all of them, or those with the person's keys.
-func (t *Erasure) EraseSightings(ctx context.Context, companyID string, e *erasure.Erasure, v erasure.Visitor) error {
+func (t *Erasure) EraseObservations(ctx context.Context, companyID string, e *erasure.Erasure, v erasure.Visitor) error {
 	visitor, hour, day := packed.ID(v.ID), facts.SlotOf(facts.HourOf(e.AskedAt)), facts.SlotOf(facts.DayOf(e.AskedAt))
 	if !v.Wholly {
-		return postgres.Exec(ctx, t.tx, "remove sightings of a person", `
-			delete from sighting s using erasure_key p
+		return postgres.Exec(ctx, t.tx, "remove observations of a person", `
+			delete from observation s using erasure_key p
 			where s.company_id = @company_id and s.visitor = @visitor and s.kind = p.kind and s.key = p.key and s.slot <= @hour
 				and p.company_id = @company_id and p.erasure_id = @erasure_id::uuid`,
 			argsOf(companyID, e, pgx.NamedArgs{"visitor": visitor, "hour": hour}))
 	}
-	if err := postgres.Exec(ctx, t.tx, "remove sightings of a person", `
-		delete from sighting where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10
+	if err := postgres.Exec(ctx, t.tx, "remove observations of a person", `
+		delete from observation where company_id = @company_id and visitor = @visitor and kind <> 3 and kind <> 10
 			and slot <= case when kind = 4 then @hour::int else @day::int end`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "hour": hour, "day": day}); err != nil {
 		return err
 	}
-	return postgres.Exec(ctx, t.tx, "remove sightings of a person's own id", `
-		delete from sighting where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot <= @day`,
+	return postgres.Exec(ctx, t.tx, "remove observations of a person's own id", `
+		delete from observation where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot <= @day`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "day": day})
 }
 
 // EraseShopper gives the days of a visitor another id: what reports count of them stays.
 func (t *Erasure) EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error {
 	args := pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(visitor)}
-	// A count of null journeys that has come to the visitor begins anew: it has the id as its place.
+	// A count of non-converting paths that has come to the visitor begins anew: it has the id as its place.
 	if err := postgres.Exec(ctx, t.tx, "forget a person's place in a count", `
-		delete from null_count where company_id = @company_id and after = @visitor`, args); err != nil {
+		delete from nonconverting_count where company_id = @company_id and after = @visitor`, args); err != nil {
 		return err
 	}
 	args["surrogate"] = packed.ID(surrogate)

@@ -60,18 +60,18 @@ type Retention struct {
 func RetentionIn(tx pgx.Tx) *Retention { return &Retention{tx} }
 
 // BeginRemoval stores that events before an instant may be removed from now on: what
-// reports count of visitors then cannot be counted again for the days up to it, and null journeys
-// for those before nullsFrom, YYYY-MM-DD.
-func (t *Retention) BeginRemoval(ctx context.Context, companyID string, until time.Time, nullsFrom string) error {
+// reports count of visitors then cannot be counted again for the days up to it, and non-converting paths
+// for those before pathsFrom, YYYY-MM-DD.
+func (t *Retention) BeginRemoval(ctx context.Context, companyID string, until time.Time, pathsFrom string) error {
 	return postgres.Exec(ctx, t.tx, "begin a removal", `
-		insert into retention as r (company_id, begun_until, nulls_from) values (@company_id, @until, @nulls_from)
+		insert into retention as r (company_id, begun_until, nonconverting_from) values (@company_id, @until, @nonconverting_from)
 		on conflict (company_id) do update
-			set begun_until = greatest(r.begun_until, excluded.begun_until), nulls_from = greatest(r.nulls_from, excluded.nulls_from)`,
-		pgx.NamedArgs{"company_id": companyID, "until": until, "nulls_from": nullsFrom})
+			set begun_until = greatest(r.begun_until, excluded.begun_until), nonconverting_from = greatest(r.nonconverting_from, excluded.nonconverting_from)`,
+		pgx.NamedArgs{"company_id": companyID, "until": until, "nonconverting_from": pathsFrom})
 }
 
 // EndRemoval stores that everything before an instant is removed. since is when the removal
-// began: orders that have changed since then may have to be sealed by the next one.
+// began: orders that have changed since then may have to be snapshotted by the next one.
 func (t *Retention) EndRemoval(ctx context.Context, companyID string, until, since time.Time) error {
 	return postgres.Exec(ctx, t.tx, "end a removal", `
 		update retention set done_until = @until, done_at = @since where company_id = @company_id`,
@@ -119,30 +119,30 @@ func (t *Retention) RemoveEvents(
 	return last, visitors, looked, removed, nil
 }
 
-// Of a visitor without any event all sightings go, else those of the days before the bound.
-// The two statements find them as those of DeleteSightings do.
+// Of a visitor without any event all observations go, else those of the days before the bound.
+// The two statements find them as those of DeleteObservations do.
 const (
 	visitorsLeft = `
 		select v.visitor, exists (select 1 from event_fact f where f.company_id = @company_id and f.visitor = v.visitor) as has_events
 		from unnest(@visitors::bytea[]) as v (visitor)`
-	removeSightings = `
+	removeObservations = `
 		with v as (` + visitorsLeft + `), gone as (
-			delete from sighting s using v
+			delete from observation s using v
 			where s.company_id = @company_id and s.visitor = v.visitor and s.kind <> 3 and s.kind <> 10 and (s.slot < @slot or not v.has_events)
 			returning 1)
 		select count(*)::int from gone`
-	removeOwnSightings = `
+	removeOwnObservations = `
 		with v as (` + visitorsLeft + `), gone as (
-			delete from sighting s using v
+			delete from observation s using v
 			where s.company_id = @company_id and s.kind in (3, 10) and s.key = v.visitor and s.visitor = v.visitor
 				and (s.slot < @slot or not v.has_events)
 			returning 1)
 		select count(*)::int from gone`
 )
 
-// RemoveSightings removes the sightings of visitors before an instant, and all of those
+// RemoveObservations removes the observations of visitors before an instant, and all of those
 // who have no event left. It returns how many.
-func (t *Retention) RemoveSightings(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error) {
+func (t *Retention) RemoveObservations(ctx context.Context, companyID string, visitors []string, before time.Time) (int, error) {
 	if len(visitors) == 0 {
 		return 0, nil
 	}
@@ -151,13 +151,13 @@ func (t *Retention) RemoveSightings(ctx context.Context, companyID string, visit
 		ids[i] = packed.ID(v)
 	}
 	args, removed := pgx.NamedArgs{"company_id": companyID, "visitors": ids, "slot": facts.SlotOf(before)}, 0
-	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], removeSightings, args)
+	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], removeObservations, args)
 	if err != nil {
-		return 0, fmt.Errorf("remove sightings: %w", err)
+		return 0, fmt.Errorf("remove observations: %w", err)
 	}
 	removed += n
-	if n, err = postgres.One(ctx, t.tx, pgx.RowTo[int], removeOwnSightings, args); err != nil {
-		return 0, fmt.Errorf("remove sightings of visitors' own ids: %w", err)
+	if n, err = postgres.One(ctx, t.tx, pgx.RowTo[int], removeOwnObservations, args); err != nil {
+		return 0, fmt.Errorf("remove observations of visitors' own ids: %w", err)
 	}
 	return removed + n, nil
 }

@@ -197,10 +197,11 @@ func scaleSection() prove.Section {
 const textOfRemoval = "" +
 	"Four persons of each store are erased, and then all events are removed by age (`tributary retain`), after the orders that read " +
 	"them are\n" +
-	"sealed. The process that does it is SIGKILLed eight times in each of the two; *kills* are those that came inside of a transaction. " +
+	"snapshotted. The process that does it is SIGKILLed eight times in each of the two; *kills* are those that came inside of a " +
+	"transaction. " +
 	"*Same ledger, nothing left*: the ledger hash is\n" +
 	"that of before both, and that of a replay by `tributary verify`, which finds no other sums of reports either; and no event, no\n" +
-	"sighting, no visitor's day, no key of an erasure and no key of the persons in orders is left."
+	"observation, no visitor's day, no key of an erasure and no key of the persons in orders is left."
 
 // FullRemoval is the size of `make prove`.
 func FullRemoval(p Place, seed uint64) Removal {

@@ -8,7 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-func TestNullJourneys(t *testing.T) {
+func TestNonConvertingPaths(t *testing.T) {
 	const day, ana, google = 24 * 60, "/?utm_source=ig&utm_medium=social&utm_campaign=nobody", "/ < https://www.google.com/"
 	f := func(name, want string, ignoreDirect bool, events ...facts.Event) {
 		t.Helper()
@@ -16,7 +16,7 @@ func TestNullJourneys(t *testing.T) {
 		var got string
 		for n := range 12 { // days
 			on := x.DayOf(start.AddDate(0, 0, n))
-			j, ok, err := x.NullJourney("v", events, on)
+			j, ok, err := x.NonConvertingPath("v", events, on)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,16 +53,16 @@ func TestTimelyFactsChangeNoFinalDay(t *testing.T) {
 			x := testIndex(func(r *facts.Rules) { r.Window, r.Location = time.Duration(window)*24*time.Hour, zone })
 			for hour := range 48 {
 				now := start.Add(time.Duration(hour) * time.Hour)
-				rounds := x.NullRounds(now)
-				days, marks := x.NullsReadingEvent(now.Add(-8*24*time.Hour-time.Second), now)
-				if !marks || days.From <= rounds.Last[facts.NullsFinal] {
+				rounds := x.CountRounds(now)
+				days, marks := x.PathsReadingEvent(now.Add(-8*24*time.Hour-time.Second), now)
+				if !marks || days.From <= rounds.Last[facts.FinalCount] {
 					t.Fatalf("%s, window %d: facts of %v on change days from %s, and those to %s are final", zone, window, now.AddDate(0, 0, -8),
-						days.From, rounds.Last[facts.NullsFinal])
+						days.From, rounds.Last[facts.FinalCount])
 				}
-				if _, marks := x.NullsReadingEvent(now.AddDate(0, 0, -7), now); marks {
+				if _, marks := x.PathsReadingEvent(now.AddDate(0, 0, -7), now); marks {
 					t.Fatal("a fact of seven days ago marks days")
 				}
-				for round := facts.NullsFirst; round <= facts.NullsFinal; round++ {
+				for round := facts.FirstCount; round <= facts.FinalCount; round++ {
 					if _, to, err := x.daySpan(rounds.Last[round]); err != nil || to.After(now) {
 						t.Fatalf("round %d counts a day that ends at %v, %v", round, to, err)
 					}

@@ -13,35 +13,35 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// wantSameBySeal wants the outcome of a case by its seal, as it is stored, to be that by its
+// wantSameBySnapshot wants the outcome of a case by its snapshot, as it is stored, to be that by its
 // events, but for what finds the order by them.
-func wantSameBySeal(t *testing.T, name string, x *Index, c facts.Case) {
+func wantSameBySnapshot(t *testing.T, name string, x *Index, c facts.Case) {
 	t.Helper()
-	seal := x.Seal(c, start)
-	text, err := json.Marshal(seal.Path)
+	snapshot := x.Snapshot(c, start)
+	text, err := json.Marshal(snapshot.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := facts.Seal{OrderID: seal.OrderID, SealedAt: seal.SealedAt}
+	read := facts.EvidenceSnapshot{OrderID: snapshot.OrderID, SnapshotAt: snapshot.SnapshotAt}
 	if err := json.Unmarshal(text, &read.Path); err != nil {
 		t.Fatal(err)
 	}
 	want := x.Decide(c)
-	c.Seal, c.Keys, c.Visitors = &read, nil, nil
+	c.Snapshot, c.Keys, c.Visitors = &read, nil, nil
 	got := x.Decide(c)
 	for _, k := range got.FoundBy {
 		if k.Kind == facts.KeyReached || k.Kind == facts.KeyTouch {
-			t.Errorf("%s: a sealed order is found by %s %s", name, k.Kind, k.Value)
+			t.Errorf("%s: a snapshotted order is found by %s %s", name, k.Kind, k.Value)
 		}
 	}
 	want.FoundBy, got.FoundBy, want.Hubs, got.Hubs = nil, nil, nil, nil
 	if !reflect.DeepEqual(got, want) {
 		was, _ := json.Marshal(want)
 		is, _ := json.Marshal(got)
-		t.Errorf("%s: by its seal\n%s\nwant\n%s", name, is, was)
+		t.Errorf("%s: by its snapshot\n%s\nwant\n%s", name, is, was)
 	}
-	if again := x.Seal(c, start.Add(time.Hour)); !reflect.DeepEqual(again, read) {
-		t.Errorf("%s: sealed again it is another seal", name)
+	if again := x.Snapshot(c, start.Add(time.Hour)); !reflect.DeepEqual(again, read) {
+		t.Errorf("%s: snapshotted again it is another snapshot", name)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestEventsAreKeptAsLongAsOrdersReadThem(t *testing.T) {
 		}
 		for _, span := range x.Reading(from) {
 			if youngest := span.To.Add(-time.Second); span.To.After(now.Add(-9*day)) && !from.IsZero() {
-				t.Errorf("an order of %v would be sealed", youngest)
+				t.Errorf("an order of %v would be snapshotted", youngest)
 			}
 		}
 	}
@@ -82,8 +82,8 @@ func TestEventsAreKeptAsLongAsOrdersReadThem(t *testing.T) {
 }
 
 // Anybody may make touches in a customer's name, also very many that become one. None of
-// them takes a touch that counts from a seal.
-func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
+// them takes a touch that counts from a snapshot.
+func TestStrangersTakeNoTouchFromASnapshot(t *testing.T) {
 	t.Parallel()
 	const stranger = "0195b2c0-51ce-4a37-9d42-7e8f01b3c609"
 	flooded := func(page func(n int) string) facts.Case {
@@ -107,24 +107,24 @@ func TestStrangersTakeNoTouchFromASeal(t *testing.T) {
 	if p := pays.Decide(c).Payout; p.CampaignID != "ver" {
 		t.Fatalf("%+v: want that of the clicks", p)
 	}
-	wantSameBySeal(t, "two clicks again and again", pays, c)
+	wantSameBySnapshot(t, "two clicks again and again", pays, c)
 	began := &c.Visitors[1].Events[claimedTouches].Event.Event
 	*began = core.InitiateCheckout // they go on after it
 	if p := pays.Decide(c).Payout; p.CampaignID != "ver" {
 		t.Fatalf("%+v: the clicks first came before the checkout", p)
 	}
-	wantSameBySeal(t, "clicks before and in the checkout", pays, c)
+	wantSameBySnapshot(t, "clicks before and in the checkout", pays, c)
 	c.Visitors[1].Events[0] = at(10, "/checkout")
 	c.Visitors[1].Events[0].Event.Event = core.InitiateCheckout
 	if p := pays.Decide(c).Payout; p.CampaignID != "" {
 		t.Fatalf("%+v: the clicks came in the checkout", p)
 	}
-	wantSameBySeal(t, "clicks in the checkout", pays, c)
+	wantSameBySnapshot(t, "clicks in the checkout", pays, c)
 	c = flooded(func(n int) string { return fmt.Sprint("/?utm_campaign=beto&utm_term=", n) })
-	wantSameBySeal(t, "many touches of another", shop(nil), c)
+	wantSameBySnapshot(t, "many touches of another", shop(nil), c)
 	c.Decisions = facts.Decisions{{InfluencerID: "ana", Decision: commerce.EvidenceAccept, Rev: 3, AcceptedAt: start.Add(24 * time.Hour)}}
 	if p := shop(nil).Decide(c).Payout; p.InfluencerID != "ana" || p.State != facts.PayoutEarned {
 		t.Fatalf("%+v", p)
 	}
-	wantSameBySeal(t, "what the merchant accepted", shop(nil), c)
+	wantSameBySnapshot(t, "what the merchant accepted", shop(nil), c)
 }

@@ -1,6 +1,6 @@
 package processor
 
-// This file says when null journeys (docs/reports.md, "Null journeys") are counted: beside the
+// This file says when non-converting paths (docs/reports.md, "Non-converting paths") are counted: beside the
 // batches, in short transactions. internal/upkeep/nonconverting counts them.
 
 import (
@@ -15,23 +15,23 @@ import (
 // companiesPerPage is how many companies are listed together: chosen, not measured.
 const companiesPerPage = 1000
 
-// firstNulls is the wait after the start: the partitions have owners by then.
-const firstNulls = 2 * time.Minute
+// firstCount is the wait after the start: the partitions have owners by then.
+const firstCount = 2 * time.Minute
 
-// countNullsDaily counts what is due of the companies of this member's partitions, until
+// countPathsDaily counts what is due of the companies of this member's partitions, until
 // ctx ends.
-func (p *Processor) countNullsDaily(ctx context.Context) {
-	for wait := min(firstNulls, p.config.CountNullsEvery); background.Sleep(ctx, wait); wait = p.config.CountNullsEvery {
-		if err := p.countNullsDue(ctx); err != nil && ctx.Err() == nil {
-			p.metrics.nullFailures.Inc()
-			p.Logger.Warn("null journeys could not be counted: it is tried again", "error", err, "in", p.config.CountNullsEvery)
+func (p *Processor) countPathsDaily(ctx context.Context) {
+	for wait := min(firstCount, p.config.CountPathsEvery); background.Sleep(ctx, wait); wait = p.config.CountPathsEvery {
+		if err := p.countPathsDue(ctx); err != nil && ctx.Err() == nil {
+			p.metrics.countFailures.Inc()
+			p.Logger.Warn("non-converting paths could not be counted: it is tried again", "error", err, "in", p.config.CountPathsEvery)
 		}
 	}
 }
 
-// countNullsDue counts what is due of all companies. A company that fails does not keep the
+// countPathsDue counts what is due of all companies. A company that fails does not keep the
 // others waiting.
-func (p *Processor) countNullsDue(ctx context.Context) error {
+func (p *Processor) countPathsDue(ctx context.Context) error {
 	var failed []error
 	for after := ""; ; {
 		page, err := p.Store.CompaniesAfter(ctx, after, companiesPerPage)
@@ -46,7 +46,7 @@ func (p *Processor) countNullsDue(ctx context.Context) error {
 			if !p.keepsUp(partition) {
 				continue
 			}
-			if err := p.CountNulls(ctx, company, partition, true); err != nil {
+			if err := p.CountPaths(ctx, company, partition, true); err != nil {
 				failed = append(failed, err)
 			}
 			if ctx.Err() != nil {
@@ -60,14 +60,14 @@ func (p *Processor) countNullsDue(ctx context.Context) error {
 	}
 }
 
-// CountNulls counts the null journeys of all days of a company that are due, in many short
+// CountPaths counts the non-converting paths of all days of a company that are due, in many short
 // transactions. Where it is stopped, the next call goes on. rest: after each transaction it
 // waits as long as that took.
-func (p *Processor) CountNulls(ctx context.Context, companyID string, partition int, rest bool) error {
+func (p *Processor) CountPaths(ctx context.Context, companyID string, partition int, rest bool) error {
 	for more := true; more; {
 		began := time.Now()
 		err := p.limitTransactions(ctx, func() (err error) {
-			more, err = p.countNullsStep(ctx, companyID, partition)
+			more, err = p.countPathsStep(ctx, companyID, partition)
 			return err
 		})
 		if err != nil {
@@ -80,9 +80,9 @@ func (p *Processor) CountNulls(ctx context.Context, companyID string, partition 
 	return nil
 }
 
-// countNullsStep begins the count of the next day, or looks at the day's next visitors. more
+// countPathsStep begins the count of the next day, or looks at the day's next visitors. more
 // is false where nothing is due.
-func (p *Processor) countNullsStep(ctx context.Context, companyID string, partition int) (more bool, err error) {
+func (p *Processor) countPathsStep(ctx context.Context, companyID string, partition int) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.ApplyTimeout)
 	defer cancel()
 	rules, err := p.rulesOf(ctx, []string{companyID})
@@ -93,11 +93,11 @@ func (p *Processor) countNullsStep(ctx context.Context, companyID string, partit
 	ended := false
 	_, err = p.transact(ctx, b, func(a *application) error {
 		lock := func(ctx context.Context) error { return a.tx.Offsets.LockPartition(ctx, partition) }
-		more, ended, err = nonconverting.Step(ctx, a.tx.NullJourneys, a.index, a.company, a.now, p.config.NullsChunk, lock)
+		more, ended, err = nonconverting.Step(ctx, a.tx.NonConvertingPaths, a.index, a.company, a.now, p.config.PathsChunk, lock)
 		return err
 	})
 	if err == nil && ended {
-		p.metrics.nullDays.Inc()
+		p.metrics.countedDays.Inc()
 	}
 	return more, err
 }

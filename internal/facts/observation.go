@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Sighting says that a visitor was seen with a key on a UTC day. With a key of
+// Observation says that a visitor was seen with a key on a UTC day. With a key of
 // KeyNetwork it was seen in an hour, by the edge's clock: its corrected time is what
 // the sender says.
-type Sighting struct {
+type Observation struct {
 	Key
 	Visitor         string
 	Day             time.Time // midnight UTC; of KeyNetwork the hour of receipt
@@ -24,7 +24,7 @@ type Sighting struct {
 type VisitorDay struct {
 	Visitor string
 	Day     time.Time // midnight UTC, or the hour
-	Hour    bool      // an hour of receipt: the sightings of KeyNetwork
+	Hour    bool      // an hour of receipt: the observations of KeyNetwork
 }
 
 // Events returns between which corrected times the day's events lie, the second
@@ -36,12 +36,12 @@ func (d VisitorDay) Events() (from, to time.Time) {
 	return d.Day, d.Day.Add(24 * time.Hour)
 }
 
-// Has reports whether a sighting of the visitor is one of the day's.
-func (d VisitorDay) Has(s Sighting) bool {
+// Has reports whether an observation of the visitor is one of the day's.
+func (d VisitorDay) Has(s Observation) bool {
 	return d.Hour == (s.Kind == KeyNetwork) && d.Day.Equal(s.Day)
 }
 
-// Days returns the visitor's days to which an event's sightings belong.
+// Days returns the visitor's days to which an event's observations belong.
 func (c Copy) Days() []VisitorDay {
 	if c.Visitor == "" {
 		return nil
@@ -55,16 +55,16 @@ func DayOf(t time.Time) time.Time { return time.Unix(startOf(t, 24*time.Hour), 0
 // HourOf returns the hour of an instant, as its first instant.
 func HourOf(t time.Time) time.Time { return time.Unix(startOf(t, time.Hour), 0).UTC() }
 
-// Sightings returns with which keys the visitors of events were seen: one for each
+// Observations returns with which keys the visitors of events were seen: one for each
 // key, visitor and day (of KeyNetwork: hour), ordered by kind, value, day and visitor.
-func Sightings(events []Event) []Sighting {
+func Observations(events []Event) []Observation {
 	type id struct {
 		key     Key
 		visitor string // empty where it is the key's value
 		day     int64  // Unix seconds
 	}
 	places := make(map[id]int, len(events)/2) // in list
-	list := make([]Sighting, 0, len(events)/2)
+	list := make([]Observation, 0, len(events)/2)
 	var keys []Key
 	for i := range events {
 		e := &events[i]
@@ -81,7 +81,7 @@ func Sightings(events []Event) []Sighting {
 			place, known := places[row]
 			if !known {
 				places[row] = len(list)
-				list = append(list, Sighting{k, e.Visitor, time.Unix(row.day, 0).UTC(), at, at, e.IDTime, e.IDTime})
+				list = append(list, Observation{k, e.Visitor, time.Unix(row.day, 0).UTC(), at, at, e.IDTime, e.IDTime})
 				continue
 			}
 			s := &list[place]
@@ -89,7 +89,7 @@ func Sightings(events []Event) []Sighting {
 			s.FirstID, s.LastID = earlier(s.FirstID, e.IDTime), later(s.LastID, e.IDTime)
 		}
 	}
-	slices.SortFunc(list, func(a, b Sighting) int {
+	slices.SortFunc(list, func(a, b Observation) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value), a.Day.Compare(b.Day), cmp.Compare(a.Visitor, b.Visitor))
 	})
 	return list

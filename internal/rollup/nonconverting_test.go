@@ -9,12 +9,12 @@ import (
 )
 
 // Random journeys are stored and read back, and their steps are those of each path by itself.
-func TestStepsOfNullJourneysAreReadBackExactly(t *testing.T) {
+func TestStepsOfNonConvertingPathsAreReadBackExactly(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 50 {
-		var s NullSteps
-		want := NullSteps{}
+		var s Steps
+		want := Steps{}
 		add := func(before, channel string) {
 			if want[before] == nil {
 				want[before] = map[string]int64{}
@@ -39,7 +39,7 @@ func TestStepsOfNullJourneysAreReadBackExactly(t *testing.T) {
 			add(before, "")
 		}
 		stored, err := json.Marshal(s)
-		again := NullSteps{}
+		again := Steps{}
 		if err != nil || json.Unmarshal(stored, &again) != nil || len(want) > 0 && !reflect.DeepEqual(again, want) {
 			t.Fatalf("%s, %v, want %v", stored, err, want)
 		}
@@ -49,14 +49,14 @@ func TestStepsOfNullJourneysAreReadBackExactly(t *testing.T) {
 // What is too much for a day is left out as a whole: no journey is half there.
 func TestADayHasABoundedNumberOfSteps(t *testing.T) {
 	t.Parallel()
-	var s NullSteps
+	var s Steps
 	added := 0
-	for i := range MaxNullSteps {
+	for i := range MaxSteps {
 		if s.Add([]string{fmt.Sprint("a", i), fmt.Sprint("b", i)}) { // three steps
 			added++
 		}
 	}
-	if added != MaxNullSteps/3 {
+	if added != MaxSteps/3 {
 		t.Errorf("%d journeys of three new steps are added", added)
 	}
 	if !s.Add([]string{"a0", "b0"}) {

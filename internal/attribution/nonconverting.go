@@ -9,37 +9,37 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// This file computes null journeys: visitors with touches and no order (docs/reports.md,
-// "Null journeys").
+// This file computes non-converting paths: visitors with touches and no order (docs/reports.md,
+// "Non-converting paths").
 
 const (
-	// nullsFirst is how long after a day its null journeys are counted for the first time.
+	// firstCountAfter is how long after a day its non-converting paths are counted for the first time.
 	// Most who come again or buy have done so by then.
-	nullsFirst = 7 * 24 * time.Hour
-	// nullsWait is how long after a window a day's null journeys are counted for the last
-	// time: events may come lateAfter (facts) later, and their sightings reach orders of a
+	firstCountAfter = 7 * 24 * time.Hour
+	// finalCountAfter is how long after a window a day's non-converting paths are counted for the last
+	// time: events may come lateAfter (facts) later, and their observations reach orders of a
 	// day before. Days are whole ones of the store's time zone.
-	nullsWait = 12 * 24 * time.Hour
-	// nullsTimely: facts that are younger change no day that was counted for the last time.
-	nullsTimely = 8 * 24 * time.Hour
-	// nullsMargin is how much longer than windows the time is in which a fact can change
-	// null journeys: hub limits count whole UTC days, and sightings count a day after orders.
-	nullsMargin = 3 * 24 * time.Hour
+	finalCountAfter = 12 * 24 * time.Hour
+	// timely: facts that are younger change no day that was counted for the last time.
+	timely = 8 * 24 * time.Hour
+	// pathMargin is how much longer than windows the time is in which a fact can change
+	// non-converting paths: hub limits count whole UTC days, and observations count a day after orders.
+	pathMargin = 3 * 24 * time.Hour
 )
 
-// NullRounds returns which days' null journeys may be counted now.
-func (x *Index) NullRounds(now time.Time) (r facts.NullRounds) {
+// CountRounds returns which days' non-converting paths may be counted now.
+func (x *Index) CountRounds(now time.Time) (r facts.CountRounds) {
 	ended := func(ago time.Duration) string { return dayBefore(x.DayOf(now.Add(-ago))) }
-	r.Last[facts.NullsFirst] = ended(nullsFirst)
-	r.Last[facts.NullsFinal] = ended(x.longestWindow() + nullsWait)
-	r.Again = now.Add(-facts.NullsAgain)
+	r.Last[facts.FirstCount] = ended(firstCountAfter)
+	r.Last[facts.FinalCount] = ended(x.longestWindow() + finalCountAfter)
+	r.Again = now.Add(-facts.CountAgain)
 	return r
 }
 
-// NullsFrom returns the first day whose null journeys read no event from before an instant,
+// PathsFrom returns the first day whose non-converting paths read no event from before an instant,
 // YYYY-MM-DD.
-func (x *Index) NullsFrom(until time.Time) string {
-	return until.UTC().AddDate(0, 0, int((x.longestWindow()+nullsMargin)/(24*time.Hour))+1).Format(time.DateOnly)
+func (x *Index) PathsFrom(until time.Time) string {
+	return until.UTC().AddDate(0, 0, int((x.longestWindow()+pathMargin)/(24*time.Hour))+1).Format(time.DateOnly)
 }
 
 func dayBefore(day string) string {
@@ -56,22 +56,22 @@ func (x *Index) daySpan(day string) (from, to time.Time, err error) {
 	return first.UTC(), first.AddDate(0, 0, 1).UTC(), nil
 }
 
-// NullEvents returns between which instants a visitor's events are read for the null journeys
+// PathEvents returns between which instants a visitor's events are read for the non-converting paths
 // of a day.
-func (x *Index) NullEvents(day string) (from, to time.Time, err error) {
+func (x *Index) PathEvents(day string) (from, to time.Time, err error) {
 	from, to, err = x.daySpan(day)
 	window := x.rules.SettingsAt(to).Window
 	return from.Add(-window - eventsBefore), to.Add(window), err
 }
 
-// NullJourney returns a visitor's journey whose last touch is on a day, if after that touch
-// none came for a window; ok is false where there is none. It is a null journey unless the
-// visitor has an order. events are those of NullEvents, in any order.
+// NonConvertingPath returns a visitor's journey whose last touch is on a day, if after that touch
+// none came for a window; ok is false where there is none. It is a non-converting path unless the
+// visitor has an order. events are those of PathEvents, in any order.
 //
 // Events that a short link's click makes by itself are left out: a visitor has come once a
 // page was seen, and the click is in its address. The server knows the click by its cookie
 // and the page by the SDK's, so they would be two visitors.
-func (x *Index) NullJourney(visitor string, events []facts.Event, day string) (j facts.NullJourney, ok bool, err error) {
+func (x *Index) NonConvertingPath(visitor string, events []facts.Event, day string) (j facts.NonConvertingPath, ok bool, err error) {
 	from, to, err := x.daySpan(day)
 	if err != nil {
 		return j, false, err
@@ -98,27 +98,27 @@ func (x *Index) NullJourney(visitor string, events []facts.Event, day string) (j
 	if settings.IgnoreDirect && !allDirect(touches) {
 		touches = slices.DeleteFunc(touches, func(t Touch) bool { return t.Kind == facts.Direct })
 	}
-	j = facts.NullJourney{Visitor: visitor, From: last.Add(-settings.Window), To: last.Add(settings.Window)}
+	j = facts.NonConvertingPath{Visitor: visitor, From: last.Add(-settings.Window), To: last.Add(settings.Window)}
 	for _, t := range touches {
 		j.Path = append(j.Path, t.Channel)
 	}
 	return j, true, nil
 }
 
-// NullsReadingEvent returns the days whose null journeys read an event, if these may have
+// PathsReadingEvent returns the days whose non-converting paths read an event, if these may have
 // been counted for the last time; ok is false where none has.
-func (x *Index) NullsReadingEvent(at, now time.Time) (days facts.DaySpan, ok bool) {
-	if at.After(now.Add(-nullsTimely)) {
+func (x *Index) PathsReadingEvent(at, now time.Time) (days facts.DaySpan, ok bool) {
+	if at.After(now.Add(-timely)) {
 		return days, false
 	}
 	// It is a touch, or cuts one, of journeys up to a window before and after. It may join
 	// orders to visitors, or make a key a hub, of orders up to a window later: these may be
 	// another visitor's within a window of the order.
 	window := x.longestWindow()
-	return facts.DaySpan{From: x.DayOf(at.Add(-window - nullsMargin)), To: x.DayOf(at.Add(2*window + nullsMargin))}, true
+	return facts.DaySpan{From: x.DayOf(at.Add(-window - pathMargin)), To: x.DayOf(at.Add(2*window + pathMargin))}, true
 }
 
-// NullsReadingOrder is NullsReadingEvent of an order, by its createdAt.
-func (x *Index) NullsReadingOrder(createdAt, now time.Time) (days facts.DaySpan, ok bool) {
-	return x.NullsReadingEvent(createdAt, now)
+// PathsReadingOrder is PathsReadingEvent of an order, by its createdAt.
+func (x *Index) PathsReadingOrder(createdAt, now time.Time) (days facts.DaySpan, ok bool) {
+	return x.PathsReadingEvent(createdAt, now)
 }

@@ -12,46 +12,47 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// This file reads the null journeys that the processor counts (docs/reports.md, "Null
-// journeys").
+// This file reads the non-converting paths that the processor counts (docs/reports.md, "Non-converting
+// paths").
 
 // uncounted is the SQL of the last day before the first one that is to be counted in a round
 // and is not. Days whose events were removed before they were counted are to be counted in
 // none.
 func uncounted(round string) string {
 	return `(
-		select min(t.day) - 1 from traffic_day t left join null_day n on n.company_id = @company_id and n.day = t.day
+		select min(t.day) - 1 from traffic_day t left join nonconverting_day n on n.company_id = @company_id and n.day = t.day
 		where t.company_id = @company_id and t.of = '' and t.visited > 0 and coalesce(n.round, 0) < ` + round + `
-			and t.day >= ` + postgres.NullsFrom + `)`
+			and t.day >= ` + postgres.PathsFrom + `)`
 }
 
-var nullsOfReport = `
+var nonConvertingOfReport = `
 	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint,
 	coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
 		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 2), ` + uncounted("2") + `)
-	from null_day where company_id = @company_id and round > 0 having count(*) > 0`
+	from nonconverting_day where company_id = @company_id and round > 0 having count(*) > 0`
 
-// nulls adds how many null journeys the report's days have.
+// nulls adds how many non-converting paths the report's days have.
 func (r *reading) nulls(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, nullsOfReport, r.args(nullsOfReport))
+	rows, err := r.tx.Query(ctx, nonConvertingOfReport, r.args(nonConvertingOfReport))
 	if err != nil {
 		return err
 	}
-	var n reports.NullJourneys
+	var n reports.NonConvertingPaths
 	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error {
 		return nil
 	})
-	r.SetNulls(n)
+	r.SetNonConverting(n)
 	return err
 }
 
-const stepsOfNulls = `
-	select day - @from::date, steps from null_day where company_id = @company_id and day between @from and @to and round > 0 and steps <> '{}'`
+const stepsOfPaths = `
+	select day - @from::date, steps from nonconverting_day where company_id = @company_id and day between @from and @to and round > 0
+	and steps <> '{}'`
 
-// readNulls adds the steps of null journeys to the tallies of periods that have orders:
+// readNonConverting adds the steps of non-converting paths to the tallies of periods that have orders:
 // without an order nobody gets anything.
-func (r *reading) readNulls(ctx context.Context, paths *pathReader) error {
-	rows, err := r.tx.Query(ctx, stepsOfNulls, r.args(stepsOfNulls))
+func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) error {
+	rows, err := r.tx.Query(ctx, stepsOfPaths, r.args(stepsOfPaths))
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (r *reading) readNulls(ctx context.Context, paths *pathReader) error {
 			for channel, ok := all.Key(); ok; channel, ok = all.Key() {
 				journeys, err := strconv.ParseInt(all.Raw(), 10, 64)
 				if err != nil {
-					return fmt.Errorf("steps of null journeys: %w", err)
+					return fmt.Errorf("steps of non-converting paths: %w", err)
 				}
 				if channel == "" {
 					tally.AddLeft(from, journeys)
@@ -88,11 +89,11 @@ func (r *reading) readNulls(ctx context.Context, paths *pathReader) error {
 	return err
 }
 
-// otherChannels is the name of all channels of null journeys together that are too many for
+// otherChannels is the name of all channels of non-converting paths together that are too many for
 // markov: of no channel that an order came by. It gets nothing.
 const otherChannels = "\x00"
 
-// placeOfNull returns the place of a channel of null journeys.
+// placeOfNull returns the place of a channel of non-converting paths.
 func (p *pathReader) placeOfNull(name string) int32 {
 	if _, known := p.places[name]; !known && len(p.names) >= reports.MaxMarkovChannels {
 		name = otherChannels

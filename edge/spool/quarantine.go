@@ -18,65 +18,65 @@ import (
 // puts it behind the edge's other records, to be sent once more.
 
 const (
-	asideDir   = "refused"
-	asideShare = 8 // it has MaxBytes divided by this, beside MaxBytes
+	quarantineDir   = "refused"
+	quarantineShare = 8 // it has MaxBytes divided by this, beside MaxBytes
 )
 
-func (s *Spool) asideLog(name string) (*seglog.Log, error) {
-	bound := s.config.MaxBytes / asideShare
-	l, recovered, err := seglog.Open(filepath.Join(s.config.Dir, name, asideDir), seglog.Options{
-		MaxBytes: bound, SegmentBytes: min(1<<20, bound/asideShare), FS: s.config.FS,
+func (s *Spool) quarantineLog(name string) (*seglog.Log, error) {
+	bound := s.config.MaxBytes / quarantineShare
+	l, recovered, err := seglog.Open(filepath.Join(s.config.Dir, name, quarantineDir), seglog.Options{
+		MaxBytes: bound, SegmentBytes: min(1<<20, bound/quarantineShare), FS: s.config.FS,
 	})
 	s.cut += recovered.CutBytes
 	return l, err
 }
 
-// errNoAside: the log of what is refused could not be opened at the start.
-var errNoAside = errors.New("spool: there is no place for what Kafka refuses for good")
+// errNoQuarantine: the log of what is refused could not be opened at the start.
+var errNoQuarantine = errors.New("spool: there is no place for what Kafka refuses for good")
 
-// openAside opens the log of what is refused, and takes what an earlier run left
+// openQuarantine opens the log of what is refused, and takes what an earlier run left
 // in it. Without it the edge still spools: a refused record then holds its
 // partition.
-func (s *Spool) openAside(number int) {
-	l, err := s.asideLog(strconv.Itoa(number))
+func (s *Spool) openQuarantine(number int) {
+	l, err := s.quarantineLog(strconv.Itoa(number))
 	if err != nil {
-		s.config.Log.Error("what Kafka refuses for good cannot be set aside", "error", err)
+		s.config.Log.Error("what Kafka refuses for good cannot be quarantined", "error", err)
 		return
 	}
-	s.aside = l
-	s.takeAside(l)
+	s.quarantine = l
+	s.takeQuarantine(l)
 }
 
-// adoptAside takes what a dead edge left.
-func (s *Spool) adoptAside(name string) {
+// adoptQuarantine takes what a dead edge left.
+func (s *Spool) adoptQuarantine(name string) {
 	names, err := s.config.FS.ReadDir(filepath.Join(s.config.Dir, name))
-	if err == nil && !slices.Contains(names, asideDir) {
+	if err == nil && !slices.Contains(names, quarantineDir) {
 		return
 	}
 	var l *seglog.Log
 	if err == nil {
-		l, err = s.asideLog(name)
+		l, err = s.quarantineLog(name)
 	}
 	if err != nil {
 		s.config.Log.Error("a spool's directory of refused records is left out", "error", err)
 		return
 	}
-	s.takeAside(l)
+	s.takeQuarantine(l)
 	if err := l.Close(); err != nil {
 		s.config.Log.Error("a spool's directory of refused records cannot be closed", "error", err)
 	}
 }
 
-// takeAside puts a log's records behind this edge's own. What does not fit, or
+// takeQuarantine puts a log's records behind this edge's own. What does not fit, or
 // what a failing disk does not take, stays where it is until the next start.
-func (s *Spool) takeAside(from *seglog.Log) {
+func (s *Spool) takeQuarantine(from *seglog.Log) {
 	taken := 0
 	for _, lane := range from.Lanes() {
 		for from.Len(lane) > 0 {
 			n, err := s.takePart(from, lane)
 			taken += n
 			if err != nil {
-				s.config.Log.Error("records that Kafka refused stay aside", "error", err)
+				s.config.Log.Error("records that Kafka refused stay quarantined", "error", err)
 				return
 			}
 		}
@@ -116,27 +116,27 @@ func (s *Spool) takePart(from *seglog.Log, lane uint32) (taken int, err error) {
 	return taken, err
 }
 
-// SetAside is produce.Spool's.
-func (s *Spool) SetAside(p produce.Partition, records []wire.Record) error {
+// Quarantine is produce.Spool's.
+func (s *Spool) Quarantine(p produce.Partition, records []wire.Record) error {
 	lane, err := laneOf(p)
 	if err != nil {
 		return err
 	}
-	if s.aside == nil {
-		return errNoAside
+	if s.quarantine == nil {
+		return errNoQuarantine
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	return s.aside.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), false, records)})
+	return s.quarantine.Append(ctx, seglog.Record{Lane: lane, Payload: encode(s.config.Now(), false, records)})
 }
 
-// refused is how many entries lie aside, one for each record, and their bytes.
+// refused is how many entries are quarantined, one for each record, and their bytes.
 func (s *Spool) refused() (n int, bytes int64) {
-	if s.aside == nil {
+	if s.quarantine == nil {
 		return 0, 0
 	}
-	for _, lane := range s.aside.Lanes() {
-		n += s.aside.Len(lane)
+	for _, lane := range s.quarantine.Lanes() {
+		n += s.quarantine.Len(lane)
 	}
-	return n, s.aside.Bytes()
+	return n, s.quarantine.Bytes()
 }

@@ -22,28 +22,28 @@ import (
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
 
-// countNulls counts what is due at an instant, with so many visitors in a transaction.
-func (s *shop) countNulls(now time.Time, chunk int) {
+// countPaths counts what is due at an instant, with so many visitors in a transaction.
+func (s *shop) countPaths(now time.Time, chunk int) {
 	s.t.Helper()
 	p := s.processor(nil, nil)
-	p.Now, p.config.NullsChunk = func() time.Time { return now }, chunk
-	if err := p.CountNulls(s.ctx, s.company, AnyPartition, false); err != nil {
+	p.Now, p.config.PathsChunk = func() time.Time { return now }, chunk
+	if err := p.CountPaths(s.ctx, s.company, AnyPartition, false); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// nullDays are the days that were counted: "day round journeys left_out: steps".
-func (s *shop) nullDays() (list []string) {
+// countedDays are the days that were counted: "day round journeys left_out: steps".
+func (s *shop) countedDays() (list []string) {
 	s.t.Helper()
 	rows, err := s.pool.Query(s.ctx,
-		`select to_char(day, 'YYYY-MM-DD') || ' ' || round || ' ' || journeys || ' ' || left_out, steps from null_day order by day`)
+		`select to_char(day, 'YYYY-MM-DD') || ' ' || round || ' ' || journeys || ' ' || left_out, steps from nonconverting_day order by day`)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text string
-		var steps rollup.NullSteps
+		var steps rollup.Steps
 		if err := rows.Scan(&text, &steps); err != nil {
 			s.t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func (s *shop) nullDays() (list []string) {
 }
 
 // nullSteps are steps as text, in their order.
-func nullSteps(steps rollup.NullSteps) (text string) {
+func nullSteps(steps rollup.Steps) (text string) {
 	for _, before := range slices.Sorted(maps.Keys(steps)) {
 		for _, channel := range slices.Sorted(maps.Keys(steps[before])) {
 			text += fmt.Sprintf(" %s>%s %d", before, channel, steps[before][channel])
@@ -64,7 +64,7 @@ func nullSteps(steps rollup.NullSteps) (text string) {
 
 // The published case: C1 > C2 > C3 bought; C1 and C2 > C3 did not. The report gives what
 // docs/models.md does.
-func TestNullJourneysArePartOfMarkov(t *testing.T) {
+func TestNonConvertingPathsArePartOfMarkov(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.influencer("C1", "x")
@@ -78,7 +78,7 @@ func TestNullJourneysArePartOfMarkov(t *testing.T) {
 		s.record(s.event("one", noon, 4, landing("C1", "x"))),
 		s.record(s.event("two", noon.Add(day), 5, landing("C2", "x"))), s.record(s.event("two", noon.Add(2*day), 6, landing("C3", "x"))),
 	}, func() int { return 3 })
-	credits := func() (list []string, nulls reports.NullJourneys) {
+	credits := func() (list []string, nulls reports.NonConvertingPaths) {
 		r, err := report.New(s.db).Report(s.ctx,
 			reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31",
 				By: reports.ByMonth, Model: "markov"})
@@ -90,24 +90,24 @@ func TestNullJourneysArePartOfMarkov(t *testing.T) {
 			list = append(list, row.Texts[0]+" "+orders.String())
 		}
 		slices.Sort(list)
-		return list, *r.Nulls
+		return list, *r.NonConverting
 	}
 	list, nulls := credits()
 	wantTexts(t, "before they are counted", list, "C1 0.333334", "C2 0.333333", "C3 0.333333")
-	if nulls != (reports.NullJourneys{}) {
-		t.Errorf("null journeys before they are counted: %+v", nulls)
+	if nulls != (reports.NonConvertingPaths{}) {
+		t.Errorf("non-converting paths before they are counted: %+v", nulls)
 	}
-	s.countNulls(noon.AddDate(0, 0, 200), 1000)
+	s.countPaths(noon.AddDate(0, 0, 200), 1000)
 	list, nulls = credits()
 	wantTexts(t, "markov", list, "C1 0.2", "C2 0.4", "C3 0.4")
-	if want := (reports.NullJourneys{Journeys: 2, CountedUntil: "2026-03-12", FinalUntil: "2026-03-12"}); nulls != want {
-		t.Errorf("null journeys: %+v, want %+v", nulls, want)
+	if want := (reports.NonConvertingPaths{Journeys: 2, CountedUntil: "2026-03-12", FinalUntil: "2026-03-12"}); nulls != want {
+		t.Errorf("non-converting paths: %+v, want %+v", nulls, want)
 	}
 }
 
-// A day is counted a week after it, and for the last time once a window is over; visitors who come again or buy meanwhile are no null
-// journeys of it any more.
-func TestNullJourneysAreCountedInRounds(t *testing.T) {
+// A day is counted a week after it, and for the last time once a window is over; visitors who come again or buy meanwhile are no
+// non-converting paths of it any more.
+func TestNonConvertingPathsAreCountedInRounds(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for n, visitor := range []string{"never", "soon", "later", "bought"} {
@@ -115,8 +115,8 @@ func TestNullJourneysAreCountedInRounds(t *testing.T) {
 	}
 	counted := func(days int, want ...string) {
 		t.Helper()
-		s.countNulls(noon.AddDate(0, 0, days), 2)
-		wantTexts(t, fmt.Sprintf("%d days later", days), s.nullDays(), want...)
+		s.countPaths(noon.AddDate(0, 0, days), 2)
+		wantTexts(t, fmt.Sprintf("%d days later", days), s.countedDays(), want...)
 	}
 	counted(7)
 	s.exec(`truncate consumer_offset`)
@@ -132,27 +132,27 @@ func TestNullJourneysAreCountedInRounds(t *testing.T) {
 }
 
 // What retention has removed is not counted again: the day keeps its count.
-func TestDaysWhoseEventsAreRemovedKeepTheirNullJourneys(t *testing.T) {
+func TestDaysWhoseEventsAreRemovedKeepTheirNonConvertingPaths(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.apply([]record{s.record(s.event("v1", noon, 1, nil)), s.record(s.event("v2", noon.AddDate(0, 0, 50), 2, nil))}, func() int { return 2 })
-	s.countNulls(noon.AddDate(0, 0, 100), 10)
+	s.countPaths(noon.AddDate(0, 0, 100), 10)
 	want := []string{"2026-03-10 2 1 0: >Direct 1 Direct> 1", "2026-04-29 2 1 0: >Direct 1 Direct> 1"}
-	wantTexts(t, "counted", s.nullDays(), want...)
-	s.exec(`insert into retention (company_id, begun_until, nulls_from) values ($1, $2, ($2::timestamptz + interval '34 days')::date)`,
+	wantTexts(t, "counted", s.countedDays(), want...)
+	s.exec(`insert into retention (company_id, begun_until, nonconverting_from) values ($1, $2, ($2::timestamptz + interval '34 days')::date)`,
 		s.company, noon.AddDate(0, 0, 1))
 	s.exec(`delete from event_fact where at < $1`, noon.AddDate(0, 0, 1))
-	s.exec(`update null_day set marks = marks + 1`)
+	s.exec(`update nonconverting_day set marks = marks + 1`)
 	s.exec(`insert into traffic_day values ($1, '2026-03-30', '', 1, 0, 0, 0, 0)`, s.company) // it was never counted, and reads removed events
-	s.countNulls(noon.AddDate(0, 0, 102), 10)
-	wantTexts(t, "after the removal", s.nullDays(), want...)
-	if n := s.int(`select count(*) from null_day where marks = counted`); n != 1 {
+	s.countPaths(noon.AddDate(0, 0, 102), 10)
+	wantTexts(t, "after the removal", s.countedDays(), want...)
+	if n := s.int(`select count(*) from nonconverting_day where marks = counted`); n != 1 {
 		t.Errorf("%d days were counted again, want the one whose events are all there", n)
 	}
 	shown, err := report.New(s.db).Report(s.ctx,
 		reports.Query{CompanyID: s.company, Name: reports.Paths, Start: "2026-03-01", End: "2026-04-30", By: reports.ByTotal})
-	if err != nil || shown.Nulls.CountedUntil != "2026-04-29" || shown.Nulls.FinalUntil != "2026-04-29" {
-		t.Errorf("the report says %+v, %v: a day that is never counted must not hold it up", shown.Nulls, err)
+	if err != nil || shown.NonConverting.CountedUntil != "2026-04-29" || shown.NonConverting.FinalUntil != "2026-04-29" {
+		t.Errorf("the report says %+v, %v: a day that is never counted must not hold it up", shown.NonConverting, err)
 	}
 }
 
@@ -162,45 +162,45 @@ func TestFinalDaysAreCountedAgainEverMoreSeldom(t *testing.T) {
 	s := newShop(t)
 	s.apply([]record{s.record(s.event("v1", noon, 1, nil))}, func() int { return 1 })
 	now := noon.AddDate(0, 0, 100)
-	s.countNulls(now, 10)
+	s.countPaths(now, 10)
 	var again []int
 	for day := range 40 {
-		s.exec(`update null_day set marks = marks + 1`)
-		s.countNulls(now.AddDate(0, 0, day+1), 10)
-		if s.int(`select count(*) from null_day where marks = counted`) == 1 {
+		s.exec(`update nonconverting_day set marks = marks + 1`)
+		s.countPaths(now.AddDate(0, 0, day+1), 10)
+		if s.int(`select count(*) from nonconverting_day where marks = counted`) == 1 {
 			again = append(again, day+1)
 		}
 	}
 	if want := []int{1, 3, 7, 14, 28}; !slices.Equal(again, want) {
 		t.Errorf("counted again on the days %v, want %v", again, want)
 	}
-	s.exec(`update null_day set marks = marks + 1`)
+	s.exec(`update nonconverting_day set marks = marks + 1`)
 	for _, day := range []int{150, 151} { // after a quiet time the first wait is the short one again
-		s.exec(`update null_day set marks = marks + 1`)
-		s.countNulls(now.AddDate(0, 0, day), 10)
-		if s.int(`select count(*) from null_day where marks = counted`) != int64(151-day) {
-			t.Errorf("day %d: %v", day, s.texts(`select row(marks, counted, recounts)::text from null_day`))
+		s.exec(`update nonconverting_day set marks = marks + 1`)
+		s.countPaths(now.AddDate(0, 0, day), 10)
+		if s.int(`select count(*) from nonconverting_day where marks = counted`) != int64(151-day) {
+			t.Errorf("day %d: %v", day, s.texts(`select row(marks, counted, recounts)::text from nonconverting_day`))
 		}
 	}
 }
 
 // A running processor counts by itself, once it owns the partition.
-func TestARunningProcessorCountsNullJourneys(t *testing.T) {
+func TestARunningProcessorCountsNonConvertingPaths(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.produce(s.event("v1", noon, 1, nil), s.event("v2", noon.Add(time.Hour), 2, nil))
 	p := s.processor(s.group(), s.producer)
-	p.config.CountNullsEvery = 20 * time.Millisecond
+	p.config.CountPathsEvery = 20 * time.Millisecond
 	defer s.runs(p)()
 	s.applied()
 	s.await("the day is counted for the last time", func() bool {
-		return s.int(`select count(*) from null_day where round = 2 and journeys = 2`) == 1
+		return s.int(`select count(*) from nonconverting_day where round = 2 and journeys = 2`) == 1
 	})
-	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_null_recounts_total") > 0 })
+	s.await("the count is told in the metrics", func() bool { return s.metric(p, "tributary_processor_nonconverting_recounts_total") > 0 })
 }
 
-// wantNulls compares what was counted with what all facts give, visitor by visitor.
-func (s *shop) wantNulls(when string, x *attribution.Index) {
+// wantPaths compares what was counted with what all facts give, visitor by visitor.
+func (s *shop) wantPaths(when string, x *attribution.Index) {
 	s.t.Helper()
 	byVisitor, days := map[string][]facts.Event{}, map[string]bool{}
 	for _, e := range s.events() {
@@ -211,10 +211,10 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 	}
 	var want []string
 	for day := range days {
-		var steps rollup.NullSteps
+		var steps rollup.Steps
 		journeys := 0
 		for visitor, events := range byVisitor {
-			j, ok, err := x.NullJourney(visitor, events, day)
+			j, ok, err := x.NonConvertingPath(visitor, events, day)
 			if err != nil {
 				s.t.Fatal(err)
 			}
@@ -234,7 +234,7 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 	}
 	slices.Sort(want)
 	var got []string
-	for _, text := range s.nullDays() {
+	for _, text := range s.countedDays() {
 		if text[len("2026-03-10 3 "):] != "0 0:" {
 			got = append(got, text)
 		}
@@ -244,10 +244,10 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 	}
 }
 
-// TestNullJourneysFollowEveryFact: random histories, whose facts come in any order after the
+// TestNonConvertingPathsFollowEveryFact: random histories, whose facts come in any order after the
 // days were counted for the last time. After each count the days have what all facts give;
 // counts are stopped half-way and gone on with.
-func TestNullJourneysFollowEveryFact(t *testing.T) {
+func TestNonConvertingPathsFollowEveryFact(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
@@ -275,36 +275,36 @@ func TestNullJourneysFollowEveryFact(t *testing.T) {
 			}
 			records = records[size:]
 			if waits {
-				s.countNulls(now, 3) // nothing is counted while orders wait
+				s.countPaths(now, 3) // nothing is counted while orders wait
 				s.workOffBy(o)
 			}
 			if r.IntN(4) == 0 { // a count that is stopped
 				p := s.processor(nil, nil)
-				p.config.NullsChunk = 1
+				p.config.PathsChunk = 1
 				for range r.IntN(6) {
-					if _, err := p.countNullsStep(s.ctx, s.company, AnyPartition); err != nil {
+					if _, err := p.countPathsStep(s.ctx, s.company, AnyPartition); err != nil {
 						t.Fatal(err)
 					}
 				}
 				continue
 			}
 			now = now.Add(28 * 24 * time.Hour) // the longest wait for a count again is over
-			s.countNulls(now, 1+r.IntN(5))
+			s.countPaths(now, 1+r.IntN(5))
 			rules, err := o.rulesOf(s.ctx, []string{s.company})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.wantNulls(fmt.Sprintf("seed %d, batch %d", seed, n), rules[s.company])
+			s.wantPaths(fmt.Sprintf("seed %d, batch %d", seed, n), rules[s.company])
 		}
-		marked += s.int(`select coalesce(sum(marks), 0) from null_day`)
+		marked += s.int(`select coalesce(sum(marks), 0) from nonconverting_day`)
 	}
 	if marked == 0 {
 		t.Error("no day was counted again: the test says nothing")
 	}
 }
 
-// TestACopyThatMovesAnEventMovesItsNullJourney: the day that loses the event is counted again, too.
-func TestACopyThatMovesAnEventMovesItsNullJourney(t *testing.T) {
+// TestACopyThatMovesAnEventMovesItsNonConvertingPath: the day that loses the event is counted again, too.
+func TestACopyThatMovesAnEventMovesItsNonConvertingPath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.influencer("Ana Prado", "Inverno")
@@ -321,17 +321,18 @@ func TestACopyThatMovesAnEventMovesItsNullJourney(t *testing.T) {
 		copied()
 		s.apply([]record{s.record(e)}, func() int { return 1 })
 		now = now.Add(28 * 24 * time.Hour)
-		s.countNulls(now, 1)
-		s.wantNulls(fmt.Sprint("copy ", n), rules[s.company])
+		s.countPaths(now, 1)
+		s.wantPaths(fmt.Sprint("copy ", n), rules[s.company])
 	}
-	if days := s.texts(`select day::text from null_day where journeys > 0`); !slices.Equal(days, []string{later.Format(time.DateOnly)}) {
-		t.Errorf("null journeys on %v, want %s alone", days, later.Format(time.DateOnly))
+	if days := s.texts(`select day::text from nonconverting_day where journeys > 0`); !slices.Equal(days,
+		[]string{later.Format(time.DateOnly)}) {
+		t.Errorf("non-converting paths on %v, want %s alone", days, later.Format(time.DateOnly))
 	}
 }
 
-// BenchmarkNullJourneys counts the null journeys of a day with 5,000 visitors, each with ten
+// BenchmarkNonConvertingPaths counts the non-converting paths of a day with 5,000 visitors, each with ten
 // events on three days: CPU time of this process and of PostgreSQL's connections.
-func BenchmarkNullJourneys(b *testing.B) {
+func BenchmarkNonConvertingPaths(b *testing.B) {
 	s := newShop(b)
 	s.influencer("Ana Prado", "Inverno")
 	const visitors = 5000
@@ -371,8 +372,8 @@ func BenchmarkNullJourneys(b *testing.B) {
 	}
 	before := cpu()
 	for b.Loop() {
-		s.exec(`delete from null_day`)
-		s.countNulls(noon.AddDate(0, 0, 200), 1000)
+		s.exec(`delete from nonconverting_day`)
+		s.countPaths(noon.AddDate(0, 0, 200), 1000)
 	}
 	b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N*3*visitors), "cpu-us/visit")
 }

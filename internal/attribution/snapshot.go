@@ -8,40 +8,40 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// The functions of this file are docs/attribution.md, "Seals".
+// The functions of this file are docs/attribution.md, "Snapshots".
 
-// Seal returns the evidence of an order that its events show now. Decide has the same
+// Snapshot returns the evidence of an order that its events show now. Decide has the same
 // outcome by it as by the events, but for what finds the order by them.
-func (x *Index) Seal(c facts.Case, now time.Time) facts.Seal {
-	if c.Seal != nil {
-		return *c.Seal
+func (x *Index) Snapshot(c facts.Case, now time.Time) facts.EvidenceSnapshot {
+	if c.Snapshot != nil {
+		return *c.Snapshot
 	}
 	order := x.orderOf(&c.Order)
 	j := x.join(&c)
-	path := facts.SealedPath{Cuts: j.cuts, Hidden: j.hidden, PaidAsModels: allProven(order, j)}
+	path := facts.SnapshotPath{Cuts: j.cuts, Hidden: j.hidden, PaidAsModels: allProven(order, j)}
 	for _, k := range j.keys {
 		if !k.again {
-			path.Keys = append(path.Keys, facts.SealedKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
+			path.Keys = append(path.Keys, facts.SnapshotKey{Kind: k.Kind, Hub: k.hub, Visitors: k.visitors})
 		}
 	}
-	path.Models = sealed(withoutFlood(x.arrivals(order, j, allEvents), nil))
+	path.Models = kept(withoutFlood(x.arrivals(order, j, allEvents), nil))
 	if !path.PaidAsModels {
-		path.Paid = sealed(x.arrivals(order, j, eventsProvenBy(order, j)))
+		path.Paid = kept(x.arrivals(order, j, eventsProvenBy(order, j)))
 	}
 	for _, d := range c.Decisions {
 		if d.Decision != commerce.EvidenceAccept {
 			continue
 		}
-		path.Accepted = append(path.Accepted, facts.SealedDecision{
+		path.Accepted = append(path.Accepted, facts.SnapshotDecision{
 			InfluencerID: d.InfluencerID, Rev: d.Rev,
-			Found: sealed(withoutFlood(x.arrivals(order, j, eventsAcceptedBy(d)), func(t Touch) bool {
+			Found: kept(withoutFlood(x.arrivals(order, j, eventsAcceptedBy(d)), func(t Touch) bool {
 				x.match(&t, order.Order)
 				return t.InfluencerID == d.InfluencerID
 			})),
-			Alone: sealed(x.arrivals(order, acceptedAlone(d), namedEvents)),
+			Alone: kept(x.arrivals(order, acceptedAlone(d), namedEvents)),
 		})
 	}
-	return facts.Seal{OrderID: order.OrderID, SealedAt: now.UTC(), Path: path}
+	return facts.EvidenceSnapshot{OrderID: order.OrderID, SnapshotAt: now.UTC(), Path: path}
 }
 
 // withoutFlood leaves out of arrivals those that no outcome can count: anybody can make any
@@ -69,11 +69,11 @@ func withoutFlood(list []Touch, counts func(t Touch) bool) []Touch {
 	return kept
 }
 
-// sealed returns touches as a seal keeps them.
-func sealed(touches []Touch) []facts.SealedTouch {
-	list := make([]facts.SealedTouch, len(touches))
+// kept returns touches as a snapshot keeps them.
+func kept(touches []Touch) []facts.SnapshotTouch {
+	list := make([]facts.SnapshotTouch, len(touches))
 	for i, t := range touches {
-		list[i] = facts.SealedTouch{
+		list[i] = facts.SnapshotTouch{
 			ID: t.ID, At: t.At.UTC(), Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Content: t.Content,
 			Click: t.Click, Code: t.Code, MatchedBy: t.MatchedBy, Proof: t.Proof, InCheckout: t.inCheckout, Proven: t.proven,
 		}
@@ -81,8 +81,8 @@ func sealed(touches []Touch) []facts.SealedTouch {
 	return list
 }
 
-// unsealed returns the touches of a seal, before they are matched.
-func unsealed(list []facts.SealedTouch) []Touch {
+// touchesOf returns the touches of a snapshot, before they are matched.
+func touchesOf(list []facts.SnapshotTouch) []Touch {
 	touches := make([]Touch, len(list))
 	for i, s := range list {
 		touches[i] = Touch{
@@ -93,19 +93,19 @@ func unsealed(list []facts.SealedTouch) []Touch {
 	return touches
 }
 
-// unseal returns what an order's keys led to when it was sealed.
-func unseal(s *facts.Seal) joined {
-	j := joined{seal: &s.Path, cuts: slices.Clone(s.Path.Cuts), hidden: s.Path.Hidden}
+// joinedOf returns what an order's keys led to when it was snapshotted.
+func joinedOf(s *facts.EvidenceSnapshot) joined {
+	j := joined{snapshot: &s.Path, cuts: slices.Clone(s.Path.Cuts), hidden: s.Path.Hidden}
 	for _, k := range s.Path.Keys {
 		j.keys = append(j.keys, orderKey{KeyReach: facts.KeyReach{Key: facts.Key{Kind: k.Kind}}, hub: k.Hub, visitors: k.Visitors})
 	}
 	return j
 }
 
-// acceptedOfSeal returns the touches that a decision accepted of a sealed order.
-func (x *Index) acceptedOfSeal(o *Order, s *facts.SealedPath, d facts.Decision) []Touch {
-	of := facts.SealedDecision{Found: s.Models}
-	place := slices.IndexFunc(s.Accepted, func(a facts.SealedDecision) bool { return a.InfluencerID == d.InfluencerID && a.Rev == d.Rev })
+// acceptedOfSnapshot returns the touches that a decision accepted of a snapshotted order.
+func (x *Index) acceptedOfSnapshot(o *Order, s *facts.SnapshotPath, d facts.Decision) []Touch {
+	of := facts.SnapshotDecision{Found: s.Models}
+	place := slices.IndexFunc(s.Accepted, func(a facts.SnapshotDecision) bool { return a.InfluencerID == d.InfluencerID && a.Rev == d.Rev })
 	if place >= 0 {
 		of = s.Accepted[place]
 	} else {
@@ -117,12 +117,12 @@ func (x *Index) acceptedOfSeal(o *Order, s *facts.SealedPath, d facts.Decision) 
 			}
 		}
 	}
-	return append(x.matched(o, unsealed(of.Found)), x.matched(o, unsealed(of.Alone))...)
+	return append(x.matched(o, touchesOf(of.Found)), x.matched(o, touchesOf(of.Alone))...)
 }
 
 // RetainFrom returns the instant before which the company's events may be removed: a UTC
 // day's beginning; zero where they are kept for ever. It is earlier than the setting says
-// where orders that are too young to be sealed still read what is before: those under a
+// where orders that are too young to be snapshotted still read what is before: those under a
 // past setting of a longer window.
 func (x *Index) RetainFrom(now time.Time) time.Time {
 	if x.rules.RetentionDays == 0 {
@@ -130,7 +130,7 @@ func (x *Index) RetainFrom(now time.Time) time.Time {
 	}
 	const day = 24 * time.Hour
 	from := now.Add(-time.Duration(x.rules.RetentionDays) * day)
-	youngest := now.Add(-commerce.RetentionMargin * day) // that may be sealed
+	youngest := now.Add(-commerce.RetentionMargin * day) // that may be snapshotted
 	keep := func(window time.Duration) {
 		if least := youngest.Add(-window); least.Before(from) {
 			from = least
@@ -152,7 +152,7 @@ func Expired(e *facts.Event, from time.Time) bool {
 }
 
 // Reading returns when the orders were created that read events from before an instant: one
-// span for each setting of the window. These have to be sealed before the events are removed.
+// span for each setting of the window. These have to be snapshotted before the events are removed.
 func (x *Index) Reading(before time.Time) []facts.Span {
 	var spans []facts.Span
 	var since time.Time

@@ -1,18 +1,18 @@
 package rollup
 
-// MaxNullSteps is how many different steps the null journeys of a day have at most. A
+// MaxSteps is how many different steps the non-converting paths of a day have at most. A
 // store with 100 influencers has some 2,000; a stranger who follows every link in every
 // order can make the square of their number.
-const MaxNullSteps = 10_000
+const MaxSteps = 10_000
 
-// NullSteps counts the null journeys that took each step: from a channel ("": the start) to a
+// Steps counts the non-converting paths that took each step: from a channel ("": the start) to a
 // channel ("": none follows). A channel that follows itself is no step, as in a JourneyKey. They are
 // stored as JSON. nil has none.
-type NullSteps map[string]map[string]int64
+type Steps map[string]map[string]int64
 
 // Add adds one journey by its path, which is not empty. It returns false, and adds nothing,
-// where that would make more than MaxNullSteps different steps.
-func (s *NullSteps) Add(path []string) bool {
+// where that would make more than MaxSteps different steps.
+func (s *Steps) Add(path []string) bool {
 	type step struct{ before, channel string }
 	var steps []step
 	before := ""
@@ -29,11 +29,11 @@ func (s *NullSteps) Add(path []string) bool {
 			fresh[x] = true
 		}
 	}
-	if len(fresh) > 0 && s.count()+len(fresh) > MaxNullSteps {
+	if len(fresh) > 0 && s.count()+len(fresh) > MaxSteps {
 		return false
 	}
 	if *s == nil {
-		*s = NullSteps{}
+		*s = Steps{}
 	}
 	for _, x := range steps {
 		if (*s)[x.before] == nil {
@@ -45,7 +45,7 @@ func (s *NullSteps) Add(path []string) bool {
 }
 
 // count is how many different steps there are.
-func (s *NullSteps) count() (n int) {
+func (s *Steps) count() (n int) {
 	for _, channels := range *s {
 		n += len(channels)
 	}

@@ -29,7 +29,7 @@ func refusing(word string) func(values string) error {
 
 // What was acknowledged and is refused for good later is neither lost nor in
 // the way of the others, of its request and of its partition.
-func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
+func TestWhatKafkaRefusesForGoodIsQuarantinedUntilTheNextStart(t *testing.T) {
 	c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
 	dir := t.TempDir()
 	e := start(t, c, spool.Config{Dir: dir})
@@ -43,7 +43,7 @@ func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
 	e.wantSent("e", "")
 	c.awaitValues(t, "a b c d e")
 	if state := e.spool.State(); state.Refused != 2 || state.Bytes == 0 {
-		t.Errorf("set aside: %+v", state)
+		t.Errorf("quarantined: %+v", state)
 	}
 	e.stop()
 	e = start(t, c, spool.Config{Dir: dir}) // refused once more
@@ -61,15 +61,15 @@ func TestWhatKafkaRefusesForGoodIsSetAsideUntilTheNextStart(t *testing.T) {
 	}
 }
 
-// What a dead edge had set aside is tried again by the edge that adopts it.
-func TestWhatADeadEdgeHadSetAsideIsAdopted(t *testing.T) {
+// What a dead edge had quarantined is tried again by the edge that adopts it.
+func TestWhatADeadEdgeHadQuarantinedIsAdopted(t *testing.T) {
 	c := &cluster{answer: func(string) error { return segment.TopicAuthorizationFailed }}
 	dir := t.TempDir()
 	first, second := start(t, c, spool.Config{Dir: dir}), start(t, c, spool.Config{Dir: dir})
 	second.wantSent("poison", produce.Spooled)
 	c.set(func() { c.answer = refusing("poison") })
 	second.awaitEmpty()
-	await.Until(t, await.Long, func() bool { return second.spool.State().Refused == 1 }, func() string { return "it is set aside" })
+	await.Until(t, await.Long, func() bool { return second.spool.State().Refused == 1 }, func() string { return "it is quarantined" })
 	second.stop()
 	first.stop()
 	c.set(func() { c.answer = nil })
@@ -94,7 +94,7 @@ func TestAFullPlaceForRefusedRecordsHoldsThePartition(t *testing.T) {
 		c.set(func() { c.answer = refusing("poison") })
 		time.Sleep(10 * time.Minute)
 		if state := e.spool.State(); state.Refused != 4 || c.values() != "" || !e.spool.Holds(produce.Partition{Topic: wire.TopicEvents}) {
-			t.Errorf("%d are set aside, in the log %d bytes", state.Refused, len(c.values()))
+			t.Errorf("%d are quarantined, in the log %d bytes", state.Refused, len(c.values()))
 		}
 		c.set(func() { c.answer = nil })
 		time.Sleep(time.Minute)
@@ -108,11 +108,11 @@ func TestAFullPlaceForRefusedRecordsHoldsThePartition(t *testing.T) {
 // starting, nor from spooling.
 func TestWithoutAPlaceForRefusedRecordsThePartitionWaits(t *testing.T) {
 	dir := t.TempDir()
-	aside := filepath.Join(dir, "1", "refused")
-	if err := os.MkdirAll(aside, 0o700); err != nil {
+	quarantine := filepath.Join(dir, "1", "refused")
+	if err := os.MkdirAll(quarantine, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(aside, "0000000000000001.seg"), []byte("TRBSEG99 of a later version"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(quarantine, "0000000000000001.seg"), []byte("TRBSEG99 of a later version"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -19,9 +19,9 @@ func seen(visitor, email string, minute int) Event {
 	return e
 }
 
-func sightings(events ...Event) string {
+func observations(events ...Event) string {
 	var rows []string
-	for _, s := range Sightings(events) {
+	for _, s := range Observations(events) {
 		minutes := func(at time.Time) int { return int(at.Sub(noon).Minutes()) }
 		rows = append(rows, fmt.Sprintf("%s=%s %s %s %d..%d %d..%d", s.Kind, s.Value, s.Visitor, s.Day.Format("02"),
 			minutes(s.First), minutes(s.Last), minutes(s.FirstID), minutes(s.LastID)))
@@ -30,10 +30,10 @@ func sightings(events ...Event) string {
 }
 
 // docs/notes/attribution.md, "How facts are stored": one row for each (key, visitor, day).
-func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
+func TestObservationsAreOneAKeyVisitorAndDay(t *testing.T) {
 	f := func(name, want string, events ...Event) {
 		t.Helper()
-		if got := sightings(events...); got != want {
+		if got := observations(events...); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
@@ -60,24 +60,24 @@ func TestSightingsAreOneAKeyVisitorAndDay(t *testing.T) {
 	f("nobody is not seen", "", seen("", "e", 0))
 }
 
-func TestSightingsOfLateIDsKeepLeastAndGreatest(t *testing.T) {
+func TestObservationsOfLateIDsKeepLeastAndGreatest(t *testing.T) {
 	early, late := seen("v", "", 0), seen("v", "", 1)
 	early.IDTime, late.IDTime = noon.Add(9*time.Minute), noon.Add(-9*time.Minute) // ids tell another order than corrected times
-	if got, want := sightings(early, late), "user=v v 10 0..1 -9..9"; got != want {
+	if got, want := observations(early, late), "user=v v 10 0..1 -9..9"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-func TestSightingsDoNotDependOnTheOrderOfEvents(t *testing.T) {
+func TestObservationsDoNotDependOnTheOrderOfEvents(t *testing.T) {
 	var events []Event
 	for i := range 60 {
 		events = append(events, seen(fmt.Sprint("v", i%4), fmt.Sprint("e", i%3), i*53))
 	}
-	want := sightings(events...)
+	want := observations(events...)
 	for seed := range uint64(30) {
 		shuffled := slices.Clone(events)
 		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got := sightings(shuffled...); got != want {
+		if got := observations(shuffled...); got != want {
 			t.Fatalf("seed %d:\n got %s\nwant %s", seed, got, want)
 		}
 	}
