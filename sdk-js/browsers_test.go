@@ -17,7 +17,7 @@ import (
 )
 
 func TestVisitsInOtherBrowsers(t *testing.T) {
-	dist := build(t, true)
+	dist := build(t)
 	f := func(name string, n int, open visits.Opener) {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range append(visits.Leaving(), visits.Offline()) {
@@ -70,7 +70,7 @@ func (d driven) ready() {
 }
 
 func TestCallsInOtherBrowsers(t *testing.T) {
-	dist := build(t, true)
+	dist := build(t)
 	f := func(name string, start func(context.Context) (webdriver.Browser, error)) {
 		t.Run(name, func(t *testing.T) {
 			browser, err := start(t.Context())

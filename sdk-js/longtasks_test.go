@@ -18,7 +18,7 @@ import (
 // the time, by the clock: so this needs a machine that is not too busy.
 func TestLongTasksWithAndWithoutTheSDK(t *testing.T) {
 	const loads, throttle = 5, 4
-	e := newEdge(t, build(t, true))
+	e := newEdge(t, build(t))
 	b := devtest.Browser(t)
 	// What a shop does itself, a long task of layout.
 	work := `<body><ul></ul><script>

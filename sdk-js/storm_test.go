@@ -55,7 +55,7 @@ func TestWhatACallCostsWithThreeTabs(t *testing.T) {
 		{init, `tributary.debug()`, nil},
 		{init, `tributary.getVisitorId()`, nil},
 	}
-	dist, browser := build(t, true), devtest.Browser(t)
+	dist, browser := build(t), devtest.Browser(t)
 	slots := make(chan struct{}, 4) // contexts that are open at a time
 	for _, c := range cases {
 		t.Run(map[bool]string{c.page == asks: "asks first: "}[true]+c.call, func(t *testing.T) {

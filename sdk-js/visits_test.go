@@ -10,10 +10,10 @@ import (
 // The short form of `make prove`'s section: it makes 200 of each.
 func TestVisitsThatAreLeftAtOnce(t *testing.T) {
 	devtest.NeedsIntegration(t)
-	dist := build(t, true)
+	dist := build(t)
 	for _, kind := range visits.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
-			o, err := visits.Do(t.Context(), kind, 50, dist, visits.InChromium(t.TempDir()))
+			o, err := visits.Do(t.Context(), kind, 20, dist, visits.InChromium(t.TempDir()))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,8 @@
 package devtest
 
 import (
+	"errors"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,10 +18,24 @@ import (
 func Browser(t testing.TB, switches ...string) *rod.Browser {
 	t.Helper()
 	NeedsIntegration(t)
-	start := launcher.New().Bin(chromium(t)).
-		Leakless(false). // leakless runs a binary of its own; the cleanup below ends Chromium too
+	browser, end, err := StartBrowser(t.TempDir(), switches...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return browser
+}
+
+// StartBrowser is Browser for several tests: with a profile in dir, until end is called.
+func StartBrowser(dir string, switches ...string) (browser *rod.Browser, end func(), err error) {
+	program, err := chromium()
+	if err != nil {
+		return nil, nil, err
+	}
+	start := launcher.New().Bin(program).
+		Leakless(false). // leakless runs a binary of its own; end ends Chromium too
 		NoSandbox(true). // Chromium refuses to sandbox as root
-		UserDataDir(t.TempDir()).
+		UserDataDir(dir).
 		Set("headless", "new").
 		Set("disable-gpu").Set("disable-quic").Set("no-first-run").
 		Set("disable-background-networking").Set("disable-component-update").Set("disable-sync").
@@ -34,25 +50,25 @@ func Browser(t testing.TB, switches ...string) *rod.Browser {
 	}
 	control, err := start.Launch()
 	if err != nil {
-		t.Fatalf("devtest: start Chromium: %v", err)
+		return nil, nil, fmt.Errorf("devtest: start Chromium: %w", err)
 	}
-	t.Cleanup(start.Kill)
 	// NoDefaultDevice: rod would send the user agent of an old Mac.
-	browser := rod.New().ControlURL(control).NoDefaultDevice()
+	browser = rod.New().ControlURL(control).NoDefaultDevice()
 	if err := browser.Connect(); err != nil {
-		t.Fatalf("devtest: connect to Chromium: %v", err)
+		start.Kill()
+		return nil, nil, fmt.Errorf("devtest: connect to Chromium: %w", err)
 	}
-	t.Cleanup(func() { _ = browser.Close() })
-	return browser
+	return browser, func() {
+		_ = browser.Close()
+		start.Kill()
+	}, nil
 }
 
-func chromium(t testing.TB) string {
-	t.Helper()
+func chromium() (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
-			return path
+			return path, nil
 		}
 	}
-	t.Fatal("devtest: no Chromium here: `make test` installs Debian's as root, else install it yourself")
-	return ""
+	return "", errors.New("devtest: no Chromium here: `make test` installs Debian's as root, else install it yourself")
 }

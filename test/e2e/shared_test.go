@@ -125,7 +125,7 @@ func newShop(t *testing.T) *dev {
 // makeDirectory makes a directory that an unprivileged PostgreSQL can reach.
 func makeDirectory() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "tributary-e2e"); err == nil {
-		err = os.Chmod(dir, 0o755) //nolint:gosec // PostgreSQL's account reads below it
+		err = os.Chmod(dir, 0o755)
 	}
 	return dir, err
 }
