@@ -12,14 +12,6 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// Sizes of buffers in bytes, so that encoding seldom has to grow them: for the
-// personal part, for an order, and for a record around its body.
-const (
-	personalBytes = 512
-	orderBytes    = 1024
-	recordBytes   = 320
-)
-
 // postOrder is POST /order. The order is on Kafka, on all in-sync replicas,
 // before the 200, and no query is made, but for keepNames.
 func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
@@ -34,7 +26,7 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err := s.keepNames(r.Context(), c.companyID, &order, sent); err != nil {
 		return answer{}, err
 	}
-	raw, err := order.AppendJSON(make([]byte, 0, orderBytes))
+	raw, err := json.Marshal(&order)
 	if err != nil {
 		return answer{}, err
 	}
@@ -45,13 +37,13 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	return answer{}, nil
 }
 
-// accept writes a commerce record, around a body that wire or encoding/json
-// wrote, with acks=all. After an error the caller may retry: if the record was
+// accept writes a commerce record, around a body that is JSON,
+// with acks=all. After an error the caller may retry: if the record was
 // written all the same, both are the same version of the same thing.
 func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
 	record := wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(),
 		Actor: c.actor, Body: body}
-	value, err := record.AppendJSON(make([]byte, 0, len(body)+recordBytes))
+	value, err := json.Marshal(&record)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -120,7 +121,7 @@ func conceal(order *wire.Order, person wire.Personal, keys identity.Keys,
 	if person == (wire.Personal{}) {
 		return doubtful, nil
 	}
-	if order.Personal, err = person.AppendJSON(make([]byte, 0, personalBytes)); err != nil {
+	if order.Personal, err = json.Marshal(&person); err != nil {
 		return doubtful, fmt.Errorf("an order's personal part: %w", err)
 	}
 	return doubtful, nil

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestOrdersOfPlatformsKeepTheirMeaning(t *testing.T) {
 			}
 		}
 		order.Personal = nil
-		raw, err := order.AppendJSON(nil)
+		raw, err := json.Marshal(&order)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func TestAnEmptyTextIsAbsentInEveryOptionalField(t *testing.T) {
 				field = "," + field
 			}
 			order, o := readTestBody(t, strings.Replace(base, "@", field, 1))
-			raw, err := order.AppendJSON(nil)
+			raw, err := json.Marshal(&order)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestAnEmptyTextIsAbsentInEveryOptionalField(t *testing.T) {
 			edits = append(edits, strings.Trim(name, `"`)+"="+value)
 		}
 		record, o := readTestBody(t, edits...)
-		raw, err := record.AppendJSON(nil)
+		raw, err := json.Marshal(&record)
 		if err != nil {
 			t.Fatal(err)
 		}

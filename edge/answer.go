@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -90,7 +91,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, d *delivery) {
 	body = append(body, `],"durability":`...)
 	body = core.AppendString(body, string(d.durable))
 	body = append(body, `,"request_id":`...)
-	body = core.AppendString(body, textOf(r.id))
+	body = core.AppendString(body, guard.TextOf(r.id))
 	body = append(body, '}')
 	ctx.SetContentType("application/json")
 	ctx.SetBody(body) // copies it

@@ -14,7 +14,7 @@ type sender struct {
 
 // authorize reads the request's API key. A request without one is open; one whose
 // key may not send the company's events is refused.
-func (s *Server) authorize(from *payer, companyID string) (sender, *refusal) {
+func (s *Server) authorize(from *principal, companyID string) (sender, *refusal) {
 	if !from.bearer {
 		return sender{trust: wire.TrustOpen}, nil
 	}

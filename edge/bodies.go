@@ -7,79 +7,32 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/edge/guard"
 )
-
-// bodies is the memory that request bodies take while they arrive and are handled,
-// beyond freeBody of each. Safe for concurrent use.
-type bodies struct {
-	most       int // bytes of all together
-	mostOfEach int // … of one payer
-
-	mu    sync.Mutex
-	all   int
-	payer map[uint64]int // bytes of each, none of 0
-}
-
-// bodyShares is how many payers it takes to use up all.
-const bodyShares = 8
-
-// newBodies has room for one body of the largest size at least.
-func newBodies(most, largest int) *bodies {
-	return &bodies{most: max(most, largest), mostOfEach: max(most/bodyShares, largest), payer: map[uint64]int{}}
-}
-
-// take takes n bytes if they are left, for all and for the payer.
-func (b *bodies) take(payer uint64, n int) (taken bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.all+n > b.most || b.payer[payer]+n > b.mostOfEach {
-		return false
-	}
-	b.all += n
-	b.payer[payer] += n
-	return true
-}
-
-// give gives n bytes back that take has taken.
-func (b *bodies) give(payer uint64, n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.all -= n
-	if b.payer[payer] -= n; b.payer[payer] == 0 {
-		delete(b.payer, payer)
-	}
-}
-
-// held is how many bytes are taken.
-func (b *bodies) held() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.all
-}
 
 // Steps in which a body gets memory, in bytes. After secondBody each step doubles it.
 const (
-	freeBody   = 8 << 10 // fasthttp reads as much before the handler is called
 	secondBody = 64 << 10
+	restBodies = 4 // after one that is refused: times the largest body
 )
 
 // body is a request's body, and what it has taken of the bound.
 type body struct {
 	bytes []byte // used again by the next request
 
-	of    *bodies
-	payer uint64
-	taken int
+	of        *guard.Memory
+	principal uint64
+	taken     int
 }
 
 // end gives back what the body has taken.
 func (b *body) end() {
 	if b.taken > 0 {
-		b.of.give(b.payer, b.taken)
+		b.of.Give(b.principal, b.taken)
 		b.taken = 0
 	}
 }
@@ -116,7 +69,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, b *body) (whole bool) {
 	if announced < 0 {
 		most = s.config.MaxBody + 1
 	}
-	room := min(freeBody, most)
+	room := min(guard.FreeBody, most)
 	for len(b.bytes) != announced {
 		if len(b.bytes) == room {
 			if room == most {
@@ -162,13 +115,13 @@ func hasLength(lines []byte) bool {
 // be used, or of what all others have.
 func (s *Server) takeBody(ctx *fasthttp.RequestCtx, b *body, n int) (taken bool) {
 	if b.taken == 0 {
-		from := s.newPayer(ctx, s.deps.Now())
-		b.of, b.payer = s.openBodies, from.network
+		from := s.principalOf(ctx, s.deps.Now())
+		b.of, b.principal = s.openBodies, from.network
 		if from.company != nil {
-			b.of, b.payer = s.keyedBodies, maphash.String(s.seed, from.company.CompanyID)
+			b.of, b.principal = s.keyedBodies, maphash.String(s.seed, from.company.CompanyID)
 		}
 	}
-	if taken = b.of.take(b.payer, n); taken {
+	if taken = b.of.Take(b.principal, n); taken {
 		b.taken += n
 	}
 	return taken
@@ -177,8 +130,8 @@ func (s *Server) takeBody(ctx *fasthttp.RequestCtx, b *body, n int) (taken bool)
 // refuseBody refuses a request of whose body so many bytes were read, reads on for a while, so
 // that the client sees the answer, and charges for all.
 func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, r refusal, read int) {
-	if conn := connectionOf(ctx.Conn()); conn != nil {
-		read += readRest(conn.Conn, restBodies*s.config.MaxBody, conn.readDeadline(), time.Now)
+	if conn := guard.ConnectionOf(ctx.Conn()); conn != nil {
+		read += guard.ReadRest(conn.Conn, restBodies*s.config.MaxBody, conn.ReadDeadline(), time.Now)
 	}
 	s.chargeBody(ctx, read)
 	s.refuseRest(ctx, r)
@@ -187,7 +140,7 @@ func (s *Server) refuseBody(ctx *fasthttp.RequestCtx, r refusal, read int) {
 // chargeBody takes the tokens of a body that is refused before it is whole.
 func (s *Server) chargeBody(ctx *fasthttp.RequestCtx, read int) {
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	s.charge(&from, now, tokensFor(0, read))
 }
 
@@ -209,33 +162,4 @@ func refusedRead(err error) refusal {
 		return refusedTooSlow
 	}
 	return refusedUnreadable
-}
-
-// Bounds of readRest. A client that pauses has written all, or waits.
-const (
-	restPause  = 50 * time.Millisecond
-	restBodies = 4 // times the largest body
-)
-
-// readRest reads on after a body that was refused, at most so many
-// bytes, and not beyond the deadline that the whole request has. A connection that
-// is closed with unread data is reset, and a client that is still writing would
-// see the reset instead of its answer. It returns how many bytes it read.
-func readRest(conn net.Conn, most int, deadline time.Time, now func() time.Time) (read int) {
-	buffer := make([]byte, freeBody)
-	for read < most {
-		pause := now().Add(restPause)
-		if pause.After(deadline) {
-			pause = deadline
-		}
-		if conn.SetReadDeadline(pause) != nil {
-			return read
-		}
-		n, err := conn.Read(buffer)
-		read += n
-		if err != nil {
-			return read
-		}
-	}
-	return read
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -88,10 +89,10 @@ func TestBodiesThatArriveShareABound(t *testing.T) {
 	s.eventually("the key is known", func() bool { return s.edge.directory.apiKey(wire.APIKeyHash("backend")) != nil })
 	of := func(network string) string { return "X-Forwarded-For: " + network }
 	open, keyed := s.edge.openBodies, s.edge.keyedBodies
-	const held = 1<<20 - freeBody // of a body that has more than half arrived
+	const held = 1<<20 - guard.FreeBody // of a body that has more than half arrived
 
 	first := s.announce(600<<10, of("203.0.113.7"))
-	s.eventually("the first is taken", func() bool { return open.held() == held })
+	s.eventually("the first is taken", func() bool { return open.Held() == held })
 	response, answer := s.answerOf(s.announce(600<<10, of("203.0.113.8"), "Origin: "+testOrigin))
 	if response.StatusCode != 503 || answer.Error.Code != "unavailable" || response.Header.Get("Retry-After") == "" || !response.Close ||
 		response.Header.Get("Access-Control-Allow-Origin") != testOrigin {
@@ -102,14 +103,14 @@ func TestBodiesThatArriveShareABound(t *testing.T) {
 	}
 	s.post(200, batchOf(pageView(newID())), of("203.0.113.8"))
 	second, third := s.announce(600<<10, of("198.51.100.7")), s.announce(600<<10, of("192.0.2.7"))
-	s.eventually("two other networks' are taken", func() bool { return open.held() == 3*held })
+	s.eventually("two other networks' are taken", func() bool { return open.Held() == 3*held })
 	if response, _ := s.answerOf(s.announce(600<<10, of("100.64.0.7"))); response.StatusCode != 503 {
 		t.Errorf("beyond the bound of all: %d", response.StatusCode)
 	}
 	large := strings.Repeat(" ", 900<<10) + batchOf(pageView(newID()))
 	s.post(200, large, by("backend"), of("203.0.113.8"))
-	if keyed.held() != 0 {
-		t.Errorf("a body that was answered still holds %d bytes", keyed.held())
+	if keyed.Held() != 0 {
+		t.Errorf("a body that was answered still holds %d bytes", keyed.Held())
 	}
 
 	// What a body took is there again once its client has gone, or its rest has come.
@@ -118,7 +119,7 @@ func TestBodiesThatArriveShareABound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.eventually("two have gone", func() bool { return open.held() == held })
+	s.eventually("two have gone", func() bool { return open.Held() == held })
 	body := strings.Repeat(" ", 424<<10)
 	event := batchOf(pageView(newID()))
 	if _, err := io.WriteString(first, body[:len(body)-len(event)]+event); err != nil {
@@ -127,7 +128,7 @@ func TestBodiesThatArriveShareABound(t *testing.T) {
 	if response, answer := s.answerOf(first); response.StatusCode != 200 || len(answer.Results) != 1 {
 		t.Errorf("a body that came slowly: %d %+v", response.StatusCode, answer)
 	}
-	s.eventually("all is given back", func() bool { return open.held() == 0 && len(open.payer) == 0 })
+	s.eventually("all is given back", func() bool { return open.Held() == 0 })
 	s.post(200, large, of("203.0.113.8"))
 }
 
@@ -162,7 +163,7 @@ func TestWhatFollowsAnUnreadBodyIsNoRequest(t *testing.T) {
 		"POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+fmt.Sprintf("%x\r\n%s\r\n", len(small)-1, small[1:]), "400")
 	f("a broken chunk", "POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"+inside, "400")
 	f("one that is too large",
-		"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n"+strings.Repeat(" ", freeBody)+inside, "413")
+		"POST /v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n"+strings.Repeat(" ", guard.FreeBody)+inside, "413")
 	f("one in chunks that is too large",
 		"POST /v1/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat(fmt.Sprintf("%x\r\n%s\r\n", 64<<10,
 			strings.Repeat(" ", 64<<10)), 17)+inside, "413")

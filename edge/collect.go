@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -27,23 +28,23 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	if refused := s.admit(&from, now); refused != nil {
 		s.refuse(ctx, *refused)
 		return
 	}
-	encoding := strings.ToLower(strings.TrimSpace(textOf(r.headers.contentEncoding)))
-	body, err := s.inflater.inflate(encoding, r.body.bytes, &r.inflated)
+	encoding := strings.ToLower(strings.TrimSpace(guard.TextOf(r.headers.contentEncoding)))
+	body, err := s.inflater.Inflate(encoding, r.body.bytes, &r.inflated)
 	if err != nil {
 		inflated := len(r.body.bytes) + r.inflated.Len()
-		if errors.Is(err, errTooDense) {
-			inflated = max(inflated, tooDenseBytes)
+		if errors.Is(err, guard.ErrTooDense) {
+			inflated = max(inflated, guard.TooDenseBytes)
 		}
 		s.charge(&from, now, tokensFor(0, inflated))
 		s.refuse(ctx, refusedInflate(err))
 		return
 	}
-	companyID := textOf(ctx.QueryArgs().Peek("companyId"))
+	companyID := guard.TextOf(ctx.QueryArgs().Peek("companyId"))
 	d, refused := s.ingest(ctx, &from, now, body, companyID, entryAPI)
 	if refused != nil {
 		s.refuse(ctx, *refused)
@@ -55,11 +56,11 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 // refusedInflate is why a body could not be inflated.
 func refusedInflate(err error) refusal {
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, guard.ErrTooLarge):
 		return refusedTooLarge
-	case errors.Is(err, errTooDense):
+	case errors.Is(err, guard.ErrTooDense):
 		return refusal{http.StatusRequestEntityTooLarge, codePayloadTooLarge, "the body inflates to more than 100 times its length", 0}
-	case errors.Is(err, errUnknownEncoding):
+	case errors.Is(err, guard.ErrUnknownEncoding):
 		return refusedEncoding
 	}
 	return refusedBrokenEncoding
@@ -69,7 +70,7 @@ func refusedInflate(err error) refusal {
 // which a page may send to another origin without asking first. One without is taken
 // as JSON.
 func takesMediaType(contentType []byte) bool {
-	name, _, _ := strings.Cut(textOf(contentType), ";")
+	name, _, _ := strings.Cut(guard.TextOf(contentType), ";")
 	name = strings.TrimSpace(name)
 	return name == "" || strings.EqualFold(name, "application/json") || strings.EqualFold(name, "text/plain")
 }
@@ -96,7 +97,8 @@ func (e entry) via(library string, raw bool) wire.Via {
 
 // ingest stores the events of a body and returns when each of them is durable:
 // as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string, at entry) (*delivery, *refusal) {
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
+	at entry) (*delivery, *refusal) {
 	d, refused := s.newDelivery(ctx, from, now, body, companyID, at)
 	if refused != nil {
 		return nil, refused
@@ -112,7 +114,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *payer, now time.Time, bo
 }
 
 // newDelivery parses the body and checks the request as a whole.
-func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *payer, now time.Time, body, companyID string,
+func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
 	at entry) (*delivery, *refusal) {
 	d := &requestOf(ctx).delivery
 	batch := &d.batch
@@ -186,7 +188,7 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 		company: c, skew: clockSkew(now, sentAt), entry: at,
 		ip: network.ip, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
-		userAgent: cutText(textOf(ctx.Request.Header.UserAgent()), maxUserAgent),
+		userAgent: cutText(guard.TextOf(ctx.Request.Header.UserAgent()), maxUserAgent),
 		fromPage:  at != entryAPI || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	core.AppendTime(a.receivedAt[:0], now.UnixMilli())

@@ -2,10 +2,7 @@ package edge
 
 import (
 	"bytes"
-	"compress/gzip"
-	stdzlib "compress/zlib"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/url"
 	"slices"
@@ -13,106 +10,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
-
-// encodings are those that the edge takes, each with a writer of it.
-var encodings = map[string]func(w io.Writer) io.WriteCloser{
-	"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
-	"deflate": func(w io.Writer) io.WriteCloser { return stdzlib.NewWriter(w) },
-	"bare": func(w io.Writer) io.WriteCloser {
-		writer, err := flate.NewWriter(w, flate.DefaultCompression)
-		if err != nil {
-			panic(err) // a level that exists
-		}
-		return writer
-	},
-	"br": func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
-	"zstd": func(w io.Writer) io.WriteCloser {
-		writer, err := zstd.NewWriter(w)
-		if err != nil {
-			panic(err) // options that exist
-		}
-		return writer
-	},
-}
-
-func deflated(t testing.TB, encoding, text string) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w := encodings[encoding](&out)
-	_, err := io.WriteString(w, text)
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-// FuzzInflate holds that no body panics, that none becomes longer than it may,
-// that what the standard library reads of gzip and zlib, and an untouched decoder of
-// brotli, is what we read, and that
-// a decoder which met garbage reads the next body right.
-func FuzzInflate(f *testing.F) {
-	const limit = 8 << 10
-	sound := `{"event":"PAGE_VIEW"}`
-	for encoding := range encodings {
-		for _, text := range []string{"", sound, strings.Repeat("a", limit), strings.Repeat("a", limit+1), strings.Repeat("\x00", 100*limit)} {
-			body := deflated(f, encoding, text)
-			f.Add(body)
-			f.Add(body[:len(body)/2])
-			f.Add(append(slices.Clone(body), body...))
-		}
-	}
-	i := newInflater(limit)
-	f.Fuzz(func(t *testing.T, body []byte) {
-		most := min(limit, maxRatio*len(body))
-		for _, encoding := range []string{"gzip", "deflate", "br", "zstd", "identity"} {
-			var into bytes.Buffer
-			text, err := i.inflate(encoding, body, &into)
-			if err == nil && (len(text) > limit || encoding != "identity" && len(text) > most) {
-				t.Errorf("%s: %d bytes", encoding, len(text))
-			}
-			if into.Cap() > 4*limit+bytes.MinRead {
-				t.Errorf("%s: a buffer of %d bytes for at most %d", encoding, into.Cap(), limit)
-			}
-			var reference io.Reader
-			var refused error
-			switch encoding {
-			case "gzip":
-				reference, refused = gzip.NewReader(bytes.NewReader(body))
-			case "deflate":
-				if reference, refused = stdzlib.NewReader(bytes.NewReader(body)); refused != nil {
-					continue // a bare stream
-				}
-			case "br": // we read it with a smaller window
-				reference = brotli.NewReader(bytes.NewReader(body))
-			default:
-				continue
-			}
-			var want []byte
-			if refused == nil {
-				want, refused = io.ReadAll(io.LimitReader(reference, int64(most)+1))
-			}
-			if (refused == nil && len(want) <= most) != (err == nil) || err == nil && string(want) != text {
-				t.Errorf("%s of %q: %q, %v; want %q, %v", encoding, body, text, err, want, refused)
-			}
-		}
-		for encoding := range encodings {
-			var into bytes.Buffer
-			if text, err := i.inflate(strings.Replace(encoding, "bare", "deflate", 1), deflated(t, encoding, sound), &into); err != nil ||
-				text != sound {
-				t.Fatalf("%s after %q: %q, %v", encoding, body, text, err)
-			}
-		}
-	})
-}
 
 // FuzzPixel holds that a query becomes one event and nothing else: no value of it
 // adds a member, and each is read back as it was.

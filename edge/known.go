@@ -19,7 +19,7 @@ const maxKnownBody = 32 << 10
 // is not named may be known all the same, to another edge: it is sent again, and counts once.
 func (s *Server) knownEvents(ctx *fasthttp.RequestCtx) {
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	if refused := s.admit(&from, now); refused != nil {
 		s.refuse(ctx, *refused)
 		return
@@ -71,7 +71,7 @@ func (s *Server) knownEvents(ctx *fasthttp.RequestCtx) {
 // after a log-out or a denial. Another site's page cannot do that.
 func (s *Server) forgetVisitor(ctx *fasthttp.RequestCtx) {
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	if refused := s.admit(&from, now); refused != nil {
 		s.refuse(ctx, *refused)
 		return

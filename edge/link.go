@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -152,7 +153,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		return
 	}
 	now := s.deps.Now()
-	from := clientIP(ctx, s.config.TrustedProxies)
+	from := guard.ClientIP(ctx, s.config.TrustedProxies)
 	a := s.arrival(ctx, from, c, now, 0, entryLink)
 	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
@@ -210,7 +211,7 @@ func (s *Server) judgeClick(address netip.Addr, a *arrival, code string, now tim
 		_, _ = h.WriteString(text)
 		_ = h.WriteByte(0)
 	}
-	client := clientNetwork(address).As16()
+	client := guard.OneClient(address).As16()
 	_, _ = h.Write(client[:])
 	part(code)
 	part(a.userAgent)

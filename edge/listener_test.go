@@ -77,7 +77,8 @@ func TestAnEdgeOutlivesAShortageOfFileDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inner.Close()
-	listener := s.admitted(&exhausted{Listener: inner, left: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}})
+	listener := s.open.Bounded(&exhausted{Listener: inner, left: []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}},
+		s.deps.Logger)
 	client, err := net.Dial("tcp", inner.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -129,17 +130,7 @@ func TestALaterAnswerHasADeadlineOfItsOwn(t *testing.T) {
 		if _, err := answers.Discard(len(healthy)); err != nil {
 			t.Fatal(err)
 		}
-		s.eventually("the first answer's deadline has passed", func() bool {
-			for _, c := range s.edge.open.all() {
-				c.mu.Lock()
-				passed := c.write.over && c.RemoteAddr().String() == conn.LocalAddr().String()
-				c.mu.Unlock()
-				if passed {
-					return true
-				}
-			}
-			return false
-		})
+		s.eventually("the first answer's deadline has passed", func() bool { return s.edge.open.Late(conn.LocalAddr()) })
 		ask(request, want)
 	}
 	f("NO HTTP AT ALL\r\n\r\n", "400")

@@ -149,7 +149,7 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 		}
 		answered <- err
 	}()
-	s.eventually("the request is under way or done", func() bool { return s.edge.open.handling.Load() > 0 || len(answered) > 0 })
+	s.eventually("the request is under way or done", func() bool { return s.edge.open.UnderWay() > 0 || len(answered) > 0 })
 	if err := s.stop(); err != nil {
 		t.Errorf("drain: %v", err)
 	}

@@ -19,7 +19,7 @@ const pixelGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf
 func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set("Cache-Control", "no-store")
 	now := s.deps.Now()
-	from := s.newPayer(ctx, now)
+	from := s.principalOf(ctx, now)
 	if refused := s.admit(&from, now); refused != nil {
 		s.refuse(ctx, *refused)
 		return

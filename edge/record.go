@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -206,8 +207,8 @@ func scrubEvent(e *core.Event, keys *identity.Recent) {
 	scrubText(&c.Library.Name, maxShort, scrub.Strict)
 	scrubText(&c.Library.Version, maxShort, scrub.Strict)
 	scrubText(&c.UserAgent, maxUserAgent, scrub.Strict)
-	e.VisitorID, e.SessionID, e.Stream = textOf(keys.VisitorID(e.VisitorID)), textOf(keys.SessionID(e.SessionID)),
-		textOf(keys.Stream(e.Stream))
+	e.VisitorID, e.SessionID, e.Stream = guard.TextOf(keys.VisitorID(e.VisitorID)), guard.TextOf(keys.SessionID(e.SessionID)),
+		guard.TextOf(keys.Stream(e.Stream))
 	if e.Payload != "" && (!scrub.Clean(e.Payload) || strings.IndexByte(e.Payload, '\\') >= 0) {
 		e.Payload = scrub.JSON(e.Payload)
 	}

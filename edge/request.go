@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
@@ -52,7 +53,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 }
 
 // requestID is the request's id; good while the request is handled.
-func requestID(ctx *fasthttp.RequestCtx) string { return textOf(requestOf(ctx).id) }
+func requestID(ctx *fasthttp.RequestCtx) string { return guard.TextOf(requestOf(ctx).id) }
 
 // appendRequestID appends a UUIDv7 (RFC 9562, 5.7). It is no secret: the runtime's
 // generator is good enough for it.

@@ -39,8 +39,8 @@ func (s *Server) readAndRoute(ctx *fasthttp.RequestCtx, b *body) (route string) 
 	if s.leaving() {
 		ctx.SetConnectionClose() // so that no request comes on it when it is closed
 	}
-	s.open.handling.Add(1)
-	defer s.open.handling.Add(-1)
+	s.open.Begin()
+	defer s.open.End()
 	return s.route(ctx)
 }
 

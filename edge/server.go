@@ -10,10 +10,10 @@ import (
 	"regexp"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/produce"
@@ -28,7 +28,7 @@ type Server struct {
 	directory               *directory
 	batcher                 *produce.Batcher
 	duplicates              *duplicates
-	inflater                *inflater
+	inflater                *guard.Inflater
 	pools                   *pools
 	bots                    *bots
 	agents                  agent.Known
@@ -38,14 +38,14 @@ type Server struct {
 	networks                *throttle.Table // what comes without an API key, by its network
 	repeats                 *throttle.Table // clicks by who makes them: one of a kind holds for a while
 	clicks                  *throttle.Table // clicks by network and link
-	openBodies, keyedBodies *bodies         // what comes without an API key, and with one
+	openBodies, keyedBodies *guard.Memory   // what comes without an API key, and with one
 	assets                  map[string]*asset
 	schema                  *asset
 	metrics                 *metrics
 	http                    *fasthttp.Server
-	open                    *connections
+	open                    *guard.Connections
 	draining                atomic.Bool
-	failureLog              logLimiter
+	failureLog              guard.LogLimiter
 }
 
 // New makes an edge and reads its snapshot; nothing is dialled or listened to yet.
@@ -65,7 +65,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		config: config, deps: deps, assets: assets, schema: newSchema(),
 		directory:  newDirectory(deps.Hasher, config, deps.Logger, deps.Now),
 		duplicates: newDuplicates(config.RememberedIDs),
-		inflater:   newInflater(config.MaxBody),
+		inflater:   guard.NewInflater(config.MaxBody),
 		pools:      newPools(),
 		bots:       newBots(),
 		known:      &knownNetworks{known: map[networkOf]network{}},
@@ -74,13 +74,14 @@ func New(config Config, deps Deps) (*Server, error) {
 		networks:   throttle.NewTable(config.NetworkPerSecond, float64(config.NetworkBurst), false),
 		repeats:    throttle.NewTable(1/config.ClickRepeat.Seconds(), 1, true),
 		clicks:     throttle.NewTable(config.ClicksPerSecond, float64(config.ClickBurst), false),
-		openBodies: newBodies(config.MaxBodies, config.MaxBody), keyedBodies: newBodies(config.MaxBodies, config.MaxBody),
+		openBodies: guard.NewMemory(config.MaxBodies, config.MaxBody), keyedBodies: guard.NewMemory(config.MaxBodies, config.MaxBody),
 	}
 	if err := s.directory.loadSnapshot(); err != nil {
 		deps.Logger.Error("the directory's snapshot is left aside", "error", err)
 	}
 	s.metrics = newMetrics(deps.Registry, s.directory)
-	s.open = newConnections(config, s.metrics)
+	s.open = guard.NewConnections(guard.Limits{Open: config.MaxConnections, PerAddress: config.MaxConnsPerIP, Trusted: config.TrustedProxies,
+		Timeout: min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout), Refused: s.metrics.refusedConnections})
 	s.batcher = produce.NewBatcher(deps.Producer, s.withSpool(produce.Config{
 		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
 		MaxPartitionBytes: config.MaxPartitionBytes,
@@ -93,12 +94,12 @@ func New(config Config, deps Deps) (*Server, error) {
 		ErrorHandler:   s.refuseUnreadable,
 		HeaderReceived: s.beforeBody,
 		ExpectHandler:  s.expectBody,
-		ConnState:      track,
+		ConnState:      guard.Track,
 		Logger:         httpLog{deps.Logger},
 		// connections has the bound: fasthttp would answer one too many before it accepts the next, with TLS as late as the client likes
 		Concurrency:        2 * config.MaxConnections,
-		StreamRequestBody:  true,     // readBody reads it: fasthttp would take the memory for all that is announced
-		MaxRequestBodySize: freeBody, // what is read at once
+		StreamRequestBody:  true,           // readBody reads it: fasthttp would take the memory for all that is announced
+		MaxRequestBodySize: guard.FreeBody, // what is read at once
 		// bounds the headers: an edge on the shop's own domain gets the shop's cookies too
 		ReadBufferSize:               16 << 10,
 		ReadTimeout:                  config.ReadTimeout,
@@ -124,14 +125,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	background.Go(func() { s.directory.follow(following, s.deps.Directory) })
 	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
-	background.Go(func() { s.open.watch(following) })
+	background.Go(func() { s.open.Watch(following) })
 	if s.deps.Spool != nil {
 		s.batcher.Resume()
 		background.Go(func() { s.learnPartitions(following) })
 	}
 
 	served := make(chan error, 1)
-	go func() { served <- s.http.Serve(s.secured(s.admitted(listener))) }()
+	go func() { served <- s.http.Serve(s.secured(s.open.Bounded(listener, s.deps.Logger))) }()
 	var err error
 	select {
 	case err = <-served:
@@ -141,7 +142,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.DrainTimeout)
 	defer cancel()
 	closing, closed := context.WithCancel(drain)
-	background.Go(func() { s.open.drain(closing) })
+	background.Go(func() { s.open.Drain(closing) })
 	// fasthttp closes the listener too, but not if its Serve has not begun yet.
 	_ = listener.Close()
 	shutdown := s.http.ShutdownWithContext(drain)
@@ -164,29 +165,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // logFailure logs that Kafka does not take events, at most once a second: while
 // it is down, every request fails.
 func (s *Server) logFailure(err error) {
-	if leftOut, allowed := s.failureLog.allow(s.deps.Now()); allowed {
+	if leftOut, allowed := s.failureLog.Allow(s.deps.Now()); allowed {
 		s.deps.Logger.Warn("events or clicks could not be stored", "error", err, "more_since_the_last_line", leftOut)
 	}
-}
-
-// logLimiter allows one line a second and counts those left out.
-type logLimiter struct {
-	mu      sync.Mutex
-	last    time.Time
-	leftOut int
-}
-
-// allow tells whether a line may be written now, and how many were left out
-// since the last one.
-func (l *logLimiter) allow(now time.Time) (leftOut int, allowed bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.last) < time.Second {
-		l.leftOut++
-		return 0, false
-	}
-	leftOut, l.leftOut, l.last = l.leftOut, 0, now
-	return leftOut, true
 }
 
 // httpLog logs what fasthttp says of connections, without what it quotes: the

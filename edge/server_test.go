@@ -51,7 +51,7 @@ func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
 	if status := s.post(200, batchOf(pageView(id))).Results[0].Status; status != "ok" {
 		t.Errorf("sent again: %s", status)
 	}
-	if n := s.edge.open.handling.Load(); n != 0 {
+	if n := s.edge.open.UnderWay(); n != 0 {
 		t.Errorf("%d requests are still counted as under way", n)
 	}
 }
@@ -81,7 +81,7 @@ func TestAPanicOutsideAHandlerIsAnswered500Too(t *testing.T) {
 	s.pools.requests.New = func() any { return nil }
 	f("reading the headers", s.handle)
 	f("refusing", func(ctx *fasthttp.RequestCtx) { s.refuseUnreadable(ctx, errors.New("no HTTP")) })
-	if n := s.open.handling.Load(); n != 0 {
+	if n := s.open.UnderWay(); n != 0 {
 		t.Errorf("%d requests are still counted as under way", n)
 	}
 }

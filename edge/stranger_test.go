@@ -1,12 +1,9 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
@@ -16,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/andybalholm/brotli"
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -136,83 +132,6 @@ func TestLittleOfARequestIsRedacted(t *testing.T) {
 	}
 	if n := s.metric("redacted_bytes_total"); len(s.letters()) != 6 || bodies != 2 || n > maxRejectedBody {
 		t.Errorf("%v bytes are redacted for %d bodies of %d letters", n, bodies, len(s.letters()))
-	}
-}
-
-// Whatever an encoding makes of a few bytes, no more of it is read than 100 times
-// their number, and no more than a body may be long.
-func TestInflationIsBounded(t *testing.T) {
-	const limit = 1 << 20
-	inflate := newInflater(limit)
-	f := func(encoding, text string, want error) {
-		t.Helper()
-		body := packed(t, encoding, text)
-		var into bytes.Buffer
-		got, err := inflate.inflate(encoding, []byte(body), &into)
-		if !errors.Is(err, want) || want == nil && (err != nil || got != text) {
-			t.Errorf("%s of %d bytes in %d: %v, want %v", encoding, len(text), len(body), err, want)
-		}
-		if most := min(limit, maxRatio*len(body)); into.Len() > most+1 {
-			t.Errorf("%s: %d bytes in %d were read, %d are allowed", encoding, into.Len(), len(body), most)
-		}
-	}
-	random := make([]byte, limit)
-	for i := range random {
-		random[i] = byte(rand.Uint32())
-	}
-	many := ""
-	for range 500 {
-		many += pageView(newID())
-	}
-	for _, encoding := range []string{"gzip", "deflate", "br", "zstd"} {
-		f(encoding, strings.Repeat(" ", 200_000), errTooDense)
-		f(encoding, many, nil)
-		f(encoding, string(random[:limit-50_000])+strings.Repeat(" ", 50_000), nil)
-		f(encoding, string(random[:limit-50_000])+strings.Repeat(" ", 50_001), errTooLarge)
-	}
-}
-
-// A brotli stream says its window in its first bits. A smaller one reads the same as
-// long as it is not smaller than the text.
-func TestABrotliStreamGetsTheWindowThatItNeeds(t *testing.T) {
-	f := func(bits, limit, want int) {
-		t.Helper()
-		if got := smallWindow(0xA1|byte(bits-17)<<1, limit); got != 0xA1|byte(want-17)<<1 {
-			t.Errorf("%d bits for %d bytes: %08b", bits, limit, got)
-		}
-	}
-	f(24, 1<<20, 21)
-	f(24, 1<<20-16, 21)
-	f(24, 1<<20-17, 20)
-	f(22, 1300, 18)
-	f(18, 1<<20, 18)
-	f(20, 1<<20, 20)
-	for _, first := range []byte{0x00, 0xF0, 0x01, 0x11, 0x71} { // 16 bits, 17, 10 to 15, or none at all
-		if got := smallWindow(first, 1); got != first {
-			t.Errorf("%08b becomes %08b", first, got)
-		}
-	}
-	var ids strings.Builder
-	for ids.Len() < 900_000 {
-		ids.WriteString(newID())
-	}
-	text := ids.String() + ids.String()[:50_000] // copied from far away
-	for _, length := range []int{1, 1000, 300_000, 950_000} {
-		var body, into bytes.Buffer
-		w := brotli.NewWriterOptions(&body, brotli.WriterOptions{Quality: 5, LGWin: 24})
-		if _, err := w.Write([]byte(text[len(text)-length:])); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		sent := bytes.Clone(body.Bytes())
-		if got, err := newInflater(1<<20).inflate("br", body.Bytes(), &into); err != nil || got != text[len(text)-length:] {
-			t.Errorf("%d bytes: %v", length, err)
-		}
-		if !bytes.Equal(sent, body.Bytes()) {
-			t.Errorf("%d bytes: the body is another afterwards", length)
-		}
 	}
 }
 

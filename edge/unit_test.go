@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -52,7 +53,7 @@ func TestClientIP(t *testing.T) {
 				ctx.Request.Header.Add("X-Forwarded-For", line)
 			}
 		}
-		if got := truncateIP(clientIP(&ctx, trusted)); got != wantTruncated {
+		if got := truncateIP(guard.ClientIP(&ctx, trusted)); got != wantTruncated {
 			t.Errorf("%s, %q: %s, want %s", remote, forwarded, got, wantTruncated)
 		}
 	}

@@ -107,7 +107,8 @@ func dashboardExprs(t *testing.T) map[string][]string {
 	return found
 }
 
-func TestEveryAlertHasItsParagraph(t *testing.T) {
+// Each alert has one row in the page's table: what it means, what to look at and what to do.
+func TestEveryAlertHasItsRow(t *testing.T) {
 	atRoot(t)
 	page, err := os.ReadFile(filepath.Join("docs", "operations.md"))
 	if err != nil {
@@ -115,27 +116,35 @@ func TestEveryAlertHasItsParagraph(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(page), "\n## Alerts\n")
 	section, _, _ = strings.Cut(section, "\n## ")
-	told := map[string]string{}
-	for _, part := range strings.Split(section, "\n### ")[1:] {
-		name, text, _ := strings.Cut(part, "\n")
-		if told[name] != "" {
+	told := map[string][]string{}
+	for row := range strings.Lines(section) {
+		cells := strings.Split(row, "|")
+		if !strings.HasPrefix(row, "| `") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		if told[name] != nil {
 			t.Errorf("docs/operations.md tells of %s twice", name)
 		}
-		told[name] = text
+		told[name] = cells[2:]
 	}
 	for _, alert := range alerts(t) {
 		if severity := alert.Labels["severity"]; severity != "page" && severity != "ticket" || alert.Annotations["summary"] == "" {
 			t.Errorf("%s has severity %q and summary %q", alert.Alert, severity, alert.Annotations["summary"])
 		}
-		text, found := told[alert.Alert]
+		cells, found := told[alert.Alert]
 		delete(told, alert.Alert)
 		if !found {
 			t.Errorf("docs/operations.md does not tell of %s", alert.Alert)
 			continue
 		}
-		for _, part := range []string{"Look at", "Do:"} {
-			if !strings.Contains(text, part) {
-				t.Errorf("docs/operations.md, %s: no %q", alert.Alert, part)
+		if len(cells) != 4 {
+			t.Errorf("docs/operations.md, %s: %d cells after the name, want 3", alert.Alert, len(cells)-1)
+			continue
+		}
+		for i, part := range []string{"what it means", "look at", "do"} {
+			if strings.TrimSpace(cells[i]) == "" {
+				t.Errorf("docs/operations.md, %s: nothing in the column %q", alert.Alert, part)
 			}
 		}
 	}

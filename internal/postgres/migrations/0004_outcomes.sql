@@ -96,7 +96,7 @@ create table statement (
   minimum_minor bigint not null, -- a total below it is carried to the next statement
   asked_at      timestamptz not null,
   actor         text not null,
-  summed        bytea,           -- of its entries so far (statements.Sum), while it is closing and all of them are in it;
+  summed        jsonb,           -- of its entries so far (statements.Sum), while it is closing and all of them are in it;
                                  -- null: they are not, or it is closed
   closed_at     timestamptz,
   start_date    date,
@@ -106,7 +106,7 @@ create table statement (
   lines         bigint,          -- orders of which it has a sum that is not zero
   carried       boolean,         -- the total is paid with the next statement
   run_id        uuid,            -- the first statement of those that are paid together with this one
-  digest        bytea,           -- SHA-256 of its entries (statements.Sum)
+  digest        bytea,           -- a chain of SHA-256 over its entries (statements.Sum); empty: it has none
   primary key (company_id, statement_id)
 );
 create index statement_influencer on statement (company_id, influencer_id, currency, rev);

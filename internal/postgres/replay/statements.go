@@ -83,7 +83,7 @@ func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements 
 					if err = failed; err != nil {
 						return false
 					}
-					same := bytes.Equal(sum.Digest(), c.digest) && sum.Amount().Equal(c.amount)
+					same := bytes.Equal(sum.Digest, c.digest) && sum.Amount.Equal(c.amount)
 					if !same && len(altered) < most {
 						altered = append(altered, AlteredStatement{company, c.id})
 					}

@@ -115,7 +115,9 @@ func (t NullJourneys) Begin(ctx context.Context, companyID string, due *nonconve
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
 // their packed ids, and the packed id of the last one.
-func (t NullJourneys) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error) {
+func (t NullJourneys) VisitorsOfDay(
+	ctx context.Context, companyID, day string, after []byte, limit int,
+) (visitors []string, last []byte, err error) {
 	rows, err := t.tx.Query(ctx, `
 		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
 		limit @most`,

@@ -149,7 +149,7 @@ func SumAll(ctx context.Context, q postgres.Querier, companyID, statementID stri
 }
 
 func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *statements.Sum, limit int) (n int, err error) {
-	order, number := sum.Last()
+	order, number := sum.Order, sum.Number
 	rows, err := q.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
 		currency, payable_on
@@ -172,13 +172,9 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 
 // KeepSum stores the sum of a statement's entries so far: all of them are in it.
 func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, sum *statements.Sum) error {
-	packed, err := sum.Pack()
-	if err != nil {
-		return err
-	}
 	return postgres.Exec(ctx, t.tx, "keep a sum",
 		`update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
-		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": packed})
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
 }
 
 // Close stores what a statement has. One that is closed stays as it is.

@@ -54,13 +54,12 @@ func CloseNext(ctx context.Context, store Store, companyID string, now time.Time
 // put into it and once when they are summed. It returns how many it looked at, and whether the
 // statement is closed.
 func closeSome(ctx context.Context, store Store, companyID string, now time.Time, s *Statement, limit int) (n int, closed bool, err error) {
-	sum := &Sum{}
-	if s.Summed == nil {
+	sum := s.Summed
+	if sum == nil {
 		if n, err = store.Freeze(ctx, companyID, *s, limit); err != nil || n == limit {
 			return n, false, err
 		}
-	} else if kept, err := UnpackSum(s.Summed); err == nil {
-		sum = kept // else another version of the program wrote it: the sum begins anew
+		sum = &Sum{}
 	}
 	summed, err := store.Sum(ctx, companyID, s.StatementID, sum, limit)
 	if err != nil {

@@ -22,7 +22,7 @@ type Statement struct {
 	Rev          int64  // of the company's rules: statements are closed in this order
 	AskedAt      time.Time
 	Actor        string // as wire.Commerce's
-	Summed       []byte // the sum of its entries so far (Sum), where all of them are in it; nil: they are not
+	Summed       *Sum   // of its entries so far, where all of them are in it; nil: they are not
 }
 
 // Payment says that a statement was paid.

@@ -2,11 +2,7 @@ package statements
 
 import (
 	"crypto/sha256"
-	"encoding"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"hash"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -25,7 +21,7 @@ type Closed struct {
 	Lines     int64 // orders of which it has a sum that is not zero
 	Carried   bool  // the total is paid with the next statement
 	RunID     string
-	Digest    []byte
+	Digest    []byte // Sum.Digest
 }
 
 // Close closes a statement over its entries. before is the statement of the same
@@ -37,8 +33,8 @@ type Closed struct {
 // after them.
 func Close(s Statement, before *Closed, entries *Sum) Closed {
 	entries.endOrder()
-	c := Closed{Statement: s, StartDate: entries.firstDay, Entries: entries.count, Lines: entries.lines,
-		Digest: entries.Digest(), RunID: s.StatementID}
+	c := Closed{Statement: s, StartDate: entries.FirstDay, Entries: entries.Count, Lines: entries.Lines,
+		Digest: append([]byte{}, entries.Digest...), RunID: s.StatementID}
 	if before != nil {
 		c.StartDate = dayAfter(before.EndDate)
 		if before.Carried {
@@ -48,7 +44,7 @@ func Close(s Statement, before *Closed, entries *Sum) Closed {
 	if c.StartDate == "" || c.StartDate > s.EndDate {
 		c.StartDate = s.EndDate
 	}
-	c.Total = c.Opening.Add(entries.Amount())
+	c.Total = c.Opening.Add(entries.Amount)
 	c.Carried = !c.Total.IsPositive() || c.Total.LessThan(decimal.NewFromInt(s.MinimumMinor))
 	return c
 }
@@ -62,110 +58,51 @@ func dayAfter(day string) string {
 	return t.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// Sum sums the entries of a statement. The zero value has none.
+// Sum sums the entries of a statement. The zero value has none. It is stored as JSON while a statement is being
+// closed.
 type Sum struct {
-	amount   decimal.Decimal
-	count    int64
-	lines    int64
-	firstDay string
-	order    string                     // the last entry's
-	number   int                        // likewise
-	net      map[string]decimal.Decimal // of that order, by the day on which it may be paid
-	hash     hash.Hash
+	Amount   decimal.Decimal
+	Count    int64
+	Lines    int64 // without the last entry's order
+	FirstDay string
+	Order    string                     // the last entry's
+	Number   int                        // likewise
+	Net      map[string]decimal.Decimal // of that order, by the day on which it may be paid
+	Digest   []byte                     // SHA-256 of the digest of the entries before and the last entry; nil: no entry
 }
-
-// packedSum is a Sum as it is stored.
-type packedSum struct {
-	Amount   decimal.Decimal            `json:"amount"`
-	Count    int64                      `json:"count"`
-	Lines    int64                      `json:"lines"`
-	FirstDay string                     `json:"first_day"`
-	Order    string                     `json:"order"`
-	Number   int                        `json:"number"`
-	Net      map[string]decimal.Decimal `json:"net"`
-	Hash     []byte                     `json:"hash"`
-}
-
-// Pack returns the sum so far, to go on with it later.
-func (s *Sum) Pack() ([]byte, error) {
-	p := packedSum{Amount: s.amount, Count: s.count, Lines: s.lines, FirstDay: s.firstDay, Order: s.order, Number: s.number, Net: s.net}
-	if state, ok := s.hash.(encoding.BinaryMarshaler); ok {
-		var err error
-		if p.Hash, err = state.MarshalBinary(); err != nil {
-			return nil, fmt.Errorf("statements: the state of a digest: %w", err)
-		}
-	}
-	return json.Marshal(p)
-}
-
-// UnpackSum reads what Pack returned.
-func UnpackSum(packed []byte) (*Sum, error) {
-	var p packedSum
-	if err := json.Unmarshal(packed, &p); err != nil {
-		return nil, fmt.Errorf("statements: a sum so far: %w", err)
-	}
-	s := &Sum{amount: p.Amount, count: p.Count, lines: p.Lines, firstDay: p.FirstDay, order: p.Order, number: p.Number, net: p.Net}
-	if p.Count > 0 {
-		h := sha256.New()
-		state, ok := h.(encoding.BinaryUnmarshaler)
-		if !ok {
-			return nil, errors.New("statements: SHA-256 cannot go on here")
-		}
-		if err := state.UnmarshalBinary(p.Hash); err != nil {
-			return nil, fmt.Errorf("statements: the state of a digest: %w", err)
-		}
-		s.hash = h
-	}
-	return s, nil
-}
-
-// Last is the entry that was added last: its order and number; "" and 0 for none.
-func (s *Sum) Last() (orderID string, number int) { return s.order, s.number }
 
 // Add adds an entry of an order. Entries come by order, byte by byte, and by number.
 func (s *Sum) Add(orderID string, e ledger.Entry) {
-	if s.hash == nil {
-		s.hash = sha256.New()
-	}
-	if s.count == 0 || s.order != orderID {
+	if s.Count == 0 || s.Order != orderID {
 		s.endOrder()
-		s.order, s.net = orderID, map[string]decimal.Decimal{}
+		s.Order, s.Net = orderID, map[string]decimal.Decimal{}
 	}
-	s.count, s.number = s.count+1, e.Number
+	s.Count, s.Number = s.Count+1, e.Number
 	amount := decimal.NewFromInt(e.AmountMinor)
-	s.amount, s.net[e.PayableOn] = s.amount.Add(amount), s.net[e.PayableOn].Add(amount)
+	s.Amount, s.Net[e.PayableOn] = s.Amount.Add(amount), s.Net[e.PayableOn].Add(amount)
 	// JSON, so that no two entries have one text, whatever is in an order's id.
-	text, err := json.Marshal([]any{orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency,
-		e.PayableOn, e.Reverses})
+	text, err := json.Marshal([]any{
+		orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn, e.Reverses,
+	})
 	if err != nil {
 		panic(err) // texts and numbers are always JSON
 	}
-	s.hash.Write(append(text, '\n'))
+	digest := sha256.Sum256(append(s.Digest, text...))
+	s.Digest = digest[:]
 }
 
 // endOrder counts the order whose entries have all been added. Of its days those count that
 // come to something: a day of which all was taken back again tells in which order facts came.
 func (s *Sum) endOrder() {
 	var whole decimal.Decimal
-	for day, net := range s.net {
+	for day, net := range s.Net {
 		whole = whole.Add(net)
-		if !net.IsZero() && (s.firstDay == "" || day < s.firstDay) {
-			s.firstDay = day
+		if !net.IsZero() && (s.FirstDay == "" || day < s.FirstDay) {
+			s.FirstDay = day
 		}
 	}
 	if !whole.IsZero() {
-		s.lines++
+		s.Lines++
 	}
-	s.net = nil
-}
-
-// Amount is the sum of the entries.
-func (s *Sum) Amount() decimal.Decimal { return s.amount }
-
-// Digest is the SHA-256 of the entries.
-func (s *Sum) Digest() []byte {
-	if s.hash == nil {
-		s.hash = sha256.New()
-	}
-	return s.hash.Sum(nil)
+	s.Net = nil
 }

@@ -2,6 +2,8 @@ package statements
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -107,17 +109,17 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 		sum := &Sum{}
 		for i, e := range entries {
 			if pauses(i) {
-				packed, err := sum.Pack()
+				stored, err := json.Marshal(sum)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if sum, err = UnpackSum(packed); err != nil {
-					t.Fatal(err)
+				if sum = new(Sum); json.Unmarshal(stored, sum) != nil {
+					t.Fatalf("%s cannot be read", stored)
 				}
 			}
 			sum.Add(orders[i], e)
-			if order, number := sum.Last(); order != orders[i] || number != e.Number {
-				t.Errorf("the last is %s %d", order, number)
+			if sum.Order != orders[i] || sum.Number != e.Number {
+				t.Errorf("the last is %s %d", sum.Order, sum.Number)
 			}
 		}
 		return Close(Statement{}, nil, sum)
@@ -130,10 +132,20 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 			t.Errorf("with a pause at %d: %+v, want %+v", at, got, want)
 		}
 	}
-	for _, packed := range []string{"", "{", `{"count":1,"hash":"AAAA"}`, `{"count":1}`} {
-		if _, err := UnpackSum([]byte(packed)); err == nil {
-			t.Errorf("%q is a sum", packed)
-		}
+}
+
+// What a closed statement keeps of its entries: anybody can compute it from these.
+func TestADigestIsAChainOverTheEntries(t *testing.T) {
+	var sum Sum
+	if c := Close(Statement{}, nil, &sum); c.Digest == nil || len(c.Digest) != 0 {
+		t.Errorf("without entries: %x", c.Digest)
+	}
+	sum.Add("o1", ledger.Entry{Line: lineOf("a", 10, "BRL"), Number: 1, Kind: ledger.Earned})
+	sum.Add("o1", ledger.Entry{Line: lineOf("a", -10, "BRL"), Number: 2, Kind: ledger.Reversed, Reverses: 1})
+	first := sha256.Sum256([]byte(`["o1",1,"earned","i","c","a",10,"BRL","",0]`))
+	want := sha256.Sum256(append(first[:], `["o1",2,"reversed","i","c","a",-10,"BRL","",1]`...))
+	if c := Close(Statement{}, nil, &sum); !bytes.Equal(c.Digest, want[:]) {
+		t.Errorf("%x, want %x", c.Digest, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package edge
+package guard
 
 import (
 	"bytes"
@@ -15,15 +15,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+// Why a body is not inflated.
 var (
-	errTooLarge        = errors.New("edge: the body is larger than allowed")
-	errTooDense        = errors.New("edge: the body inflates to more than maxRatio times its length")
-	errUnknownEncoding = errors.New("edge: unknown content encoding")
+	ErrTooLarge        = errors.New("guard: the body is larger than allowed")
+	ErrTooDense        = errors.New("guard: the body inflates to more than maxRatio times its length")
+	ErrUnknownEncoding = errors.New("guard: unknown content encoding")
 )
 
-// inflater decompresses a request's body. Decoders are kept for reuse: each has
+// Inflater decompresses a request's body. Decoders are kept for reuse: each has
 // buffers of tens of kilobytes. Safe for concurrent use.
-type inflater struct {
+type Inflater struct {
 	limit                 int
 	gzips, brotlis, zstds sync.Pool
 }
@@ -36,28 +37,29 @@ const maxRatio = 100
 // a body may be long.
 const maxZstdWindow = 8 << 20
 
-func newInflater(limit int) *inflater {
-	return &inflater{
+// NewInflater makes one for bodies of at most limit bytes.
+func NewInflater(limit int) *Inflater {
+	return &Inflater{
 		limit:   limit,
 		gzips:   sync.Pool{New: func() any { return new(gzip.Reader) }},
 		brotlis: sync.Pool{New: func() any { return brotli.NewReader(nil) }},
 	}
 }
 
-// inflate returns the body's text: body itself, or what it writes to into. The
+// Inflate returns the body's text: body itself, or what it writes to into. The
 // text is valid until either changes, as fasthttp's buffer does after a request.
-func (i *inflater) inflate(encoding string, body []byte, into *bytes.Buffer) (string, error) {
+func (i *Inflater) Inflate(encoding string, body []byte, into *bytes.Buffer) (string, error) {
 	switch encoding {
 	case "", "identity":
 		if len(body) > i.limit {
-			return "", errTooLarge
+			return "", ErrTooLarge
 		}
-		return textOf(body), nil
+		return TextOf(body), nil
 	case "gzip", "x-gzip":
 		reader := i.gzips.Get().(*gzip.Reader)
 		defer i.gzips.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
-			return "", fmt.Errorf("edge: inflate gzip: %w", err)
+			return "", fmt.Errorf("guard: inflate gzip: %w", err)
 		}
 		return i.read(reader, len(body), into)
 	case "deflate":
@@ -74,33 +76,33 @@ func (i *inflater) inflate(encoding string, body []byte, into *bytes.Buffer) (st
 		reader := i.brotlis.Get().(*brotli.Reader)
 		defer i.brotlis.Put(reader)
 		if err := reader.Reset(bytes.NewReader(body)); err != nil {
-			return "", fmt.Errorf("edge: inflate br: %w", err)
+			return "", fmt.Errorf("guard: inflate br: %w", err)
 		}
 		return i.read(reader, len(body), into)
 	case "zstd":
 		return i.zstd(body, into)
 	}
-	return "", errUnknownEncoding
+	return "", ErrUnknownEncoding
 }
 
-func (i *inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
+func (i *Inflater) zstd(body []byte, into *bytes.Buffer) (string, error) {
 	reader, _ := i.zstds.Get().(*zstd.Decoder)
 	if reader == nil {
 		made, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxZstdWindow))
 		if err != nil {
-			return "", fmt.Errorf("edge: inflate zstd: %w", err)
+			return "", fmt.Errorf("guard: inflate zstd: %w", err)
 		}
 		reader = made
 	}
 	defer i.zstds.Put(reader)
 	if err := reader.Reset(bytes.NewReader(body)); err != nil {
-		return "", fmt.Errorf("edge: inflate zstd: %w", err)
+		return "", fmt.Errorf("guard: inflate zstd: %w", err)
 	}
 	return i.read(reader, len(body), into)
 }
 
 // limitOf is how many bytes a body of a length may inflate to.
-func (i *inflater) limitOf(length int) int {
+func (i *Inflater) limitOf(length int) int {
 	return min(i.limit, maxRatio*length)
 }
 
@@ -108,9 +110,9 @@ func (i *inflater) limitOf(length int) int {
 // bits minus 17 (RFC 7932, 9.1).
 const minBrotliBits = 18
 
-// tooDenseBytes is what a body that inflates too far is charged for at least: the
+// TooDenseBytes is what a body that inflates too far is charged for at least: the
 // smallest of these windows, which the decoder fills before we see a byte of it.
-const tooDenseBytes = 1 << minBrotliBits
+const TooDenseBytes = 1 << minBrotliBits
 
 // smallWindow is the first byte of a brotli stream with the smallest window that
 // makes no difference for what the stream may inflate to. The decoder fills the
@@ -128,22 +130,22 @@ func smallWindow(first byte, limit int) byte {
 }
 
 // read inflates a body of length bytes, no further than it may go.
-func (i *inflater) read(from io.Reader, length int, into *bytes.Buffer) (string, error) {
+func (i *Inflater) read(from io.Reader, length int, into *bytes.Buffer) (string, error) {
 	limit := i.limitOf(length)
 	n, err := into.ReadFrom(io.LimitReader(from, int64(limit)+1))
 	if err != nil {
-		return "", fmt.Errorf("edge: inflate the body: %w", err)
+		return "", fmt.Errorf("guard: inflate the body: %w", err)
 	}
 	switch {
 	case n <= int64(limit):
-		return textOf(into.Bytes()), nil
+		return TextOf(into.Bytes()), nil
 	case limit < i.limit:
-		return "", errTooDense
+		return "", ErrTooDense
 	}
-	return "", errTooLarge
+	return "", ErrTooLarge
 }
 
-// textOf is a text in the memory of b, which must not change while it is used.
-func textOf(b []byte) string {
+// TextOf is a text in the memory of b, which must not change while it is used.
+func TextOf(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // a copy of each body would be garbage at once
 }

@@ -1,4 +1,4 @@
-package edge
+package guard
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 )
 
-// connections knows the server's open connections and the requests under way,
+// Connections knows the server's open connections and the requests under way,
 // so that the end of Serve need not wait for clients: fasthttp closes an unused
 // connection after five seconds at the earliest, and one that sends its request
 // slowly not at all. It also bounds how many there are, and how many of them one
 // address and one network have.
-type connections struct {
+type Connections struct {
 	handling atomic.Int64 // requests between their last byte and their answer
 	mostOpen int          // of all addresses together
 	most     int          // of one address; 0: no bound
@@ -32,20 +32,38 @@ type connections struct {
 	tick     time.Duration // how much later than its deadline a read or write may end
 
 	mu        sync.Mutex
-	open      map[*connection]struct{}
+	open      map[*Connection]struct{}
 	addresses map[netip.Addr]int   // open connections of each, none of 0
 	networks  map[netip.Prefix]int // likewise, of identity.Network
 	refused   prometheus.Counter
 }
 
-func newConnections(config Config, metrics *metrics) *connections {
-	shortest := min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout)
-	return &connections{
-		mostOpen: config.MaxConnections, most: config.MaxConnsPerIP, trusted: config.TrustedProxies, refused: metrics.refusedConnections,
-		tick: min(max(shortest/20, 10*time.Millisecond), 500*time.Millisecond),
-		open: map[*connection]struct{}{}, addresses: map[netip.Addr]int{}, networks: map[netip.Prefix]int{},
+// Limits bound the connections of a server.
+type Limits struct {
+	Open       int                // of all addresses together
+	PerAddress int                // of one address; 0: no bound
+	Trusted    []netip.Prefix     // proxies of ours, which may have as many as they like
+	Timeout    time.Duration      // the shortest one of a connection
+	Refused    prometheus.Counter // connections that were closed at once, or displaced
+}
+
+// NewConnections knows none yet.
+func NewConnections(limits Limits) *Connections {
+	return &Connections{
+		mostOpen: limits.Open, most: limits.PerAddress, trusted: limits.Trusted, refused: limits.Refused,
+		tick: min(max(limits.Timeout/20, 10*time.Millisecond), 500*time.Millisecond),
+		open: map[*Connection]struct{}{}, addresses: map[netip.Addr]int{}, networks: map[netip.Prefix]int{},
 	}
 }
+
+// Begin notes that a request is under way, until End.
+func (c *Connections) Begin() { c.handling.Add(1) }
+
+// End notes the end of a request that Begin has noted.
+func (c *Connections) End() { c.handling.Add(-1) }
+
+// UnderWay is how many requests are between their last byte and their answer.
+func (c *Connections) UnderWay() int64 { return c.handling.Load() }
 
 // networkShare is how many times as many connections as one address one network has
 // at most: whoever has a network of IPv6 has 65,536 addresses of ours.
@@ -53,36 +71,36 @@ const networkShare = 4
 
 // counted is the address by which a connection is counted, the zero one for a
 // proxy's, which may have as many as it likes.
-func (c *connections) counted(conn net.Conn) netip.Addr {
+func (c *Connections) counted(conn net.Conn) netip.Addr {
 	remote, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok || c.most <= 0 {
 		return netip.Addr{}
 	}
 	address := remote.AddrPort().Addr().Unmap()
-	if within(c.trusted, address) {
+	if Within(c.trusted, address) {
 		return netip.Addr{}
 	}
-	return clientNetwork(address)
+	return OneClient(address)
 }
 
 // bounded is a listener that closes the connections beyond a bound.
 type bounded struct {
 	net.Listener
-	*connections
+	*Connections
 	log     *slog.Logger
-	limiter *logLimiter
+	limiter *LogLimiter
 }
 
-// admitted is the listener with the bounds of open connections.
-func (s *Server) admitted(listener net.Listener) net.Listener {
-	return bounded{listener, s.open, s.deps.Logger, &logLimiter{}}
+// Bounded is a listener with the bounds of open connections.
+func (c *Connections) Bounded(listener net.Listener, log *slog.Logger) net.Listener {
+	return bounded{listener, c, log, &LogLimiter{}}
 }
 
 func (l bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if exhausting(err) { // fasthttp would end the server
-			if leftOut, allowed := l.limiter.allow(time.Now()); allowed {
+			if leftOut, allowed := l.limiter.Allow(time.Now()); allowed {
 				l.log.Error("a connection could not be accepted", "error", err, "more_since_the_last_line", leftOut)
 			}
 			time.Sleep(exhaustedPause)
@@ -112,8 +130,8 @@ func exhausting(err error) bool {
 // admit counts a connection until it is closed, or returns nil if the server, its
 // address or its network has as many as it may. Of a server that is full it closes
 // another one for it, where that is fair.
-func (c *connections) admit(conn net.Conn) *connection {
-	made := &connection{Conn: conn, of: c, address: c.counted(conn)}
+func (c *Connections) admit(conn net.Conn) *Connection {
+	made := &Connection{Conn: conn, of: c, address: c.counted(conn)}
 	if other := c.displaced(made); other != nil {
 		_ = other.Close()
 		c.refused.Inc()
@@ -133,7 +151,7 @@ func (c *connections) admit(conn net.Conn) *connection {
 }
 
 // mayHaveOne tells whether an address and its network have fewer connections than they may. c.mu is held.
-func (c *connections) mayHaveOne(address netip.Addr) bool {
+func (c *Connections) mayHaveOne(address netip.Addr) bool {
 	network, _ := identity.Network(address)
 	return !address.IsValid() || c.addresses[address] < c.most && c.networks[network] < networkShare*c.most
 }
@@ -146,7 +164,7 @@ const displacedOf = 64
 // that has more than the other's will have, so that some networks cannot shut out the rest; of
 // the same network first one without a request. A network never displaces its own, and none is
 // closed for one that will be refused.
-func (c *connections) displaced(by *connection) (found *connection) {
+func (c *Connections) displaced(by *Connection) (found *Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.open) < c.mostOpen || !c.mayHaveOne(by.address) {
@@ -171,7 +189,7 @@ func (c *connections) displaced(by *connection) (found *connection) {
 }
 
 // forget is called once for each connection, when it is closed.
-func (c *connections) forget(conn *connection) {
+func (c *Connections) forget(conn *Connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, conn)
@@ -189,14 +207,23 @@ func oneLess[K comparable](counts map[K]int, of K) {
 }
 
 // all are the open connections.
-func (c *connections) all() []*connection {
+func (c *Connections) all() []*Connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Collect(maps.Keys(c.open))
 }
 
+// Late tells whether an answer to a client of this address has passed its deadline.
+func (c *Connections) Late(client net.Addr) bool {
+	return slices.ContainsFunc(c.all(), func(conn *Connection) bool {
+		conn.mu.Lock()
+		defer conn.mu.Unlock()
+		return conn.write.over && conn.RemoteAddr().String() == client.String()
+	})
+}
+
 // closeUnused closes the connections between requests, or all of them.
-func (c *connections) closeUnused(all bool) {
+func (c *Connections) closeUnused(all bool) {
 	for _, conn := range c.all() {
 		if all || !conn.active() {
 			_ = conn.Close() // its goroutine then ends
@@ -208,8 +235,8 @@ func (c *connections) closeUnused(all bool) {
 // has begun to arrive may arrive in whole, and an answer may be sent.
 const drainGrace = time.Second
 
-// drain closes connections as they fall idle, until ctx ends.
-func (c *connections) drain(ctx context.Context) {
+// Drain closes connections as they fall idle, until ctx ends.
+func (c *Connections) Drain(ctx context.Context) {
 	idleSince := time.Now()
 	for ctx.Err() == nil {
 		if c.handling.Load() > 0 {
@@ -218,15 +245,4 @@ func (c *connections) drain(ctx context.Context) {
 		c.closeUnused(time.Since(idleSince) > drainGrace)
 		background.Sleep(ctx, 20*time.Millisecond)
 	}
-}
-
-// clientNetwork is an address as one client may have it: of an IPv6 address the
-// /64, since one customer has all of it.
-func clientNetwork(address netip.Addr) netip.Addr {
-	address = address.Unmap().WithZone("")
-	if address.Is6() {
-		network, _ := address.Prefix(64) // 64 bits are always there
-		return network.Addr()
-	}
-	return address
 }

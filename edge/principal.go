@@ -8,15 +8,16 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// payer is whose tokens a request takes: those of an API key's company, or of the
+// principal is whose tokens a request takes: those of an API key's company, or of the
 // network that the request comes from. Every request takes some, whatever
 // becomes of it. What comes without a key takes its company's open tokens as well.
-type payer struct {
+type principal struct {
 	address netip.Addr   // the client's
 	network uint64       // its network's key in Server.networks
 	bearer  bool         // it shows an API key
@@ -38,9 +39,9 @@ func tokensFor(events, bytes int) int {
 	return max(1, events, (bytes+tokenBytes-1)/tokenBytes)
 }
 
-// newPayer finds out who pays for a request.
-func (s *Server) newPayer(ctx *fasthttp.RequestCtx, now time.Time) payer {
-	p := payer{address: clientIP(ctx, s.config.TrustedProxies)}
+// principalOf finds out whose tokens a request takes.
+func (s *Server) principalOf(ctx *fasthttp.RequestCtx, now time.Time) principal {
+	p := principal{address: guard.ClientIP(ctx, s.config.TrustedProxies)}
 	p.network = s.networkID(p.address)
 	text, given := requestOf(ctx).headers.bearer()
 	p.bearer = given
@@ -66,9 +67,9 @@ func (s *Server) networkID(address netip.Addr) uint64 {
 	return maphash.Bytes(s.seed, bytes[:])
 }
 
-// admit refuses a request whose payer has no tokens left, before anything is done
+// admit refuses a request whose principal has no tokens left, before anything is done
 // for it.
-func (s *Server) admit(p *payer, now time.Time) *refusal {
+func (s *Server) admit(p *principal, now time.Time) *refusal {
 	if p.company != nil {
 		if p.company.keyed.TokensAt(now) < 1 {
 			return refusedRate(rateWait(p.company, 1))
@@ -81,8 +82,8 @@ func (s *Server) admit(p *payer, now time.Time) *refusal {
 	return nil
 }
 
-// charge takes a request's tokens, also those that the payer does not have.
-func (s *Server) charge(p *payer, now time.Time, tokens int) {
+// charge takes a request's tokens, also those that the principal does not have.
+func (s *Server) charge(p *principal, now time.Time, tokens int) {
 	if p.company != nil {
 		p.company.keyed.ReserveN(now, min(tokens, p.company.burst))
 		return

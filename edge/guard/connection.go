@@ -1,4 +1,4 @@
-package edge
+package guard
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 )
 
-// connection is a client's connection. fasthttp sets three deadlines for each
-// request; they are kept here, and connections.watch enforces them. To set the
+// Connection is a client's connection. fasthttp sets three deadlines for each
+// request; they are kept here, and Connections.Watch enforces them. To set the
 // runtime's own each time costs as much as reading a request's header does.
-type connection struct {
+type Connection struct {
 	net.Conn
-	of      *connections
+	of      *Connections
 	address netip.Addr   // by which it is counted; zero: it is not
 	state   atomic.Int32 // fasthttp.ConnState
 
@@ -52,35 +52,35 @@ func (d *deadline) enforce(now time.Time, tell func(time.Time) error) {
 }
 
 // SetReadDeadline ends reads that take longer, up to a tick later.
-func (c *connection) SetReadDeadline(at time.Time) error {
+func (c *Connection) SetReadDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.read.set(at, c.Conn.SetReadDeadline)
 }
 
 // SetWriteDeadline ends writes that take longer, up to a tick later.
-func (c *connection) SetWriteDeadline(at time.Time) error {
+func (c *Connection) SetWriteDeadline(at time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.write.set(at, c.Conn.SetWriteDeadline)
 }
 
 // SetDeadline is both.
-func (c *connection) SetDeadline(at time.Time) error {
+func (c *Connection) SetDeadline(at time.Time) error {
 	if err := c.SetReadDeadline(at); err != nil {
 		return err
 	}
 	return c.SetWriteDeadline(at)
 }
 
-// readDeadline is until when the request that arrives must have arrived.
-func (c *connection) readDeadline() time.Time {
+// ReadDeadline is until when the request that arrives must have arrived.
+func (c *Connection) ReadDeadline() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.read.at
 }
 
-func (c *connection) enforce(now time.Time) {
+func (c *Connection) enforce(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read.enforce(now, c.Conn.SetReadDeadline)
@@ -88,7 +88,7 @@ func (c *connection) enforce(now time.Time) {
 }
 
 // Close closes the connection and makes room for another of its address.
-func (c *connection) Close() error {
+func (c *Connection) Close() error {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
@@ -99,30 +99,30 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// track is fasthttp.Server's ConnState.
-func track(conn net.Conn, state fasthttp.ConnState) {
-	if c := connectionOf(conn); c != nil {
+// Track is fasthttp.Server's ConnState.
+func Track(conn net.Conn, state fasthttp.ConnState) {
+	if c := ConnectionOf(conn); c != nil {
 		c.state.Store(int32(state))
 	}
 }
 
 // active tells whether a request is being read or answered.
-func (c *connection) active() bool {
+func (c *Connection) active() bool {
 	return fasthttp.ConnState(c.state.Load()) == fasthttp.StateActive
 }
 
-// connectionOf is the connection that fasthttp reads from, below TLS where there is any;
-// nil for one that bounded has not accepted.
-func connectionOf(conn net.Conn) *connection {
+// ConnectionOf is the connection that fasthttp reads from, below TLS where there is any;
+// nil for one that no listener of ours has accepted.
+func ConnectionOf(conn net.Conn) *Connection {
 	if over, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = over.NetConn()
 	}
-	c, _ := conn.(*connection)
+	c, _ := conn.(*Connection)
 	return c
 }
 
-// watch enforces the deadlines of all connections until ctx ends.
-func (c *connections) watch(ctx context.Context) {
+// Watch enforces the deadlines of all connections until ctx ends.
+func (c *Connections) Watch(ctx context.Context) {
 	for background.Sleep(ctx, c.tick); ctx.Err() == nil; background.Sleep(ctx, c.tick) {
 		now := time.Now()
 		for _, conn := range c.all() {

@@ -1,0 +1,58 @@
+package guard
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+)
+
+// ClientIP is the address of the client: the connection's, or, behind trusted
+// proxies, the last address in X-Forwarded-For that is not one of theirs.
+func ClientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
+	remote, ok := ctx.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	address := remote.AddrPort().Addr().Unmap()
+	if !Within(trusted, address) {
+		return address
+	}
+	var hops []string
+	for _, header := range ctx.Request.Header.PeekAll("X-Forwarded-For") {
+		hops = append(hops, strings.Split(string(header), ",")...)
+	}
+	for i := len(hops) - 1; i >= 0; i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break // the client may have made up what stands before it
+		}
+		address = hop.Unmap().WithZone("")
+		if !Within(trusted, address) {
+			break
+		}
+	}
+	return address
+}
+
+// Within tells whether an address is in one of some networks.
+func Within(prefixes []netip.Prefix, address netip.Addr) bool {
+	for _, p := range prefixes {
+		if p.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+// OneClient is an address as one client may have it: of an IPv6 address the
+// /64, since one customer has all of it.
+func OneClient(address netip.Addr) netip.Addr {
+	address = address.Unmap().WithZone("")
+	if address.Is6() {
+		network, _ := address.Prefix(64) // 64 bits are always there
+		return network.Addr()
+	}
+	return address
+}
