@@ -20,7 +20,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// The values every short link's destination gets (specification, short URL).
+// The values every short link's destination gets (docs/edge.md, "Short links").
 const (
 	linkSource = "influencer"
 	linkMedium = "link"

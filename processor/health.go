@@ -103,8 +103,8 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed,
-		m.retainFailures, m.nullDays, m.nullFailures, m.seconds)
+		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays,
+		m.nullFailures, m.seconds)
 	return m
 }
 

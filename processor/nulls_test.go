@@ -2,6 +2,7 @@ package processor
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -42,19 +43,23 @@ func (s *shop) nullDays() (list []string) {
 	defer rows.Close()
 	for rows.Next() {
 		var text string
-		var packed []byte
-		if err := rows.Scan(&text, &packed); err != nil {
+		var steps rollup.NullSteps
+		if err := rows.Scan(&text, &steps); err != nil {
 			s.t.Fatal(err)
 		}
-		steps, err := rollup.UnpackNullSteps(packed)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		text += ":"
-		steps.Each(func(step rollup.NullStep, n int64) { text += fmt.Sprintf(" %s>%s %d", step.Before, step.Channel, n) })
-		list = append(list, text)
+		list = append(list, text+":"+nullSteps(steps))
 	}
 	return list
+}
+
+// nullSteps are steps as text, in their order.
+func nullSteps(steps rollup.NullSteps) (text string) {
+	for _, before := range slices.Sorted(maps.Keys(steps)) {
+		for _, channel := range slices.Sorted(maps.Keys(steps[before])) {
+			text += fmt.Sprintf(" %s>%s %d", before, channel, steps[before][channel])
+		}
+	}
+	return text
 }
 
 // The published case: C1 > C2 > C3 bought; C1 and C2 > C3 did not. The report gives what
@@ -224,9 +229,7 @@ func (s *shop) wantNulls(when string, x *attribution.Index) {
 			steps.Add(j.Path)
 		}
 		if journeys > 0 {
-			text := fmt.Sprintf("%s 2 %d 0:", day, journeys)
-			steps.Each(func(step rollup.NullStep, n int64) { text += fmt.Sprintf(" %s>%s %d", step.Before, step.Channel, n) })
-			want = append(want, text)
+			want = append(want, fmt.Sprintf("%s 2 %d 0:", day, journeys)+nullSteps(steps))
 		}
 	}
 	slices.Sort(want)

@@ -3,10 +3,9 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
-	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
@@ -19,9 +18,9 @@ const (
 
 // accountPage is what templates/account.html shows.
 type accountPage struct {
-	head
+	site.Head
 	Email    string
-	Form     *form
+	Form     *site.Form
 	Sessions []sessionRow
 	Others   bool // there is another session than this
 }
@@ -31,72 +30,72 @@ type sessionRow struct {
 	This                           bool
 }
 
-func (s *Server) accountRoutes() []route {
-	return []route{
-		{pattern: "GET " + accountPath, handle: s.accountPage},
-		{pattern: "POST " + accountPath + "/password", handle: s.changePassword, always: true},
-		{pattern: "POST " + accountPath + "/sessions", handle: s.endSessions, always: true},
+func (s *loginPages) accountRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + accountPath, Handle: s.accountPage},
+		{Pattern: "POST " + accountPath + "/password", Handle: s.changePassword, Always: true},
+		{Pattern: "POST " + accountPath + "/sessions", Handle: s.endSessions, Always: true},
 	}
 }
 
-func (s *Server) accountPage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) accountPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v))
 }
 
-func ownPasswordForm(v pageRequest) *form {
-	f := newForm(v.lang, "account", nil)
-	f.add(field{Name: "current", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "current-password"})
-	f.add(field{Name: "new", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
+func ownPasswordForm(v site.Request) *site.Form {
+	f := site.NewForm(v.Lang, "account", nil)
+	f.Add(site.Field{Name: "current", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "current-password"})
+	f.Add(site.Field{Name: "new", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
 	return f
 }
 
-func (s *Server) showAccount(w http.ResponseWriter, r *http.Request, v pageRequest, status int, f *form) {
-	v.here = storePath(accountPath, v.current.CompanyID)
-	page := accountPage{head: v.head(v.lang.T("account.title"), "account"), Form: f}
-	person, err := s.db.PersonByID(r.Context(), v.access.personID)
+func (s *loginPages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+	v.Here = site.StorePath(accountPath, v.Current.CompanyID)
+	page := accountPage{Head: v.Head(v.Lang.T("account.title"), "account"), Form: f}
+	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	page.Email = person.Email
-	open, err := s.db.OpenSessions(r.Context(), v.access.personID, s.now(), mostSessions)
+	open, err := s.db.OpenSessions(r.Context(), v.Access.PersonID, s.Now(), mostSessions)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, o := range open {
-		row := sessionRow{Family: o.Family, Browser: o.Browser, Started: v.lang.Time(o.Started.In(zone)), Seen: v.lang.Time(o.LastSeen.In(zone)),
-			This: o.Family == v.access.family}
+		row := sessionRow{Family: o.Family, Browser: o.Browser, Started: v.Lang.Time(o.Started.In(zone)), Seen: v.Lang.Time(o.LastSeen.In(zone)),
+			This: o.Family == v.Access.Family}
 		if row.Browser == "" {
-			row.Browser = v.lang.T("account.unknown_browser")
+			row.Browser = v.Lang.T("account.unknown_browser")
 		}
 		page.Others = page.Others || !row.This
 		page.Sessions = append(page.Sessions, row)
 	}
-	s.render(w, r, status, "account.html", page)
+	s.Render(w, r, status, "account.html", page)
 }
 
 // changePassword changes the person's own password. All other sessions end, and
 // this browser gets a new one.
-func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
-	f, l := ownPasswordForm(v), v.lang
-	person, err := s.db.PersonByID(r.Context(), v.access.personID)
+func (s *loginPages) changePassword(w http.ResponseWriter, r *http.Request, v site.Request) {
+	f, l := ownPasswordForm(v), v.Lang
+	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	network := throttle.Network(s.config.ClientIP(r))
 	// A limit of its own: whoever found an unlocked computer guesses no faster.
-	if got := s.attempts.allow(person.Email, network, "session "+v.access.family, s.now()); !got.OK {
-		f.fail("current", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
+	if got := s.attempts.allow(person.Email, network, "session "+v.Access.Family, s.Now()); !got.OK {
+		f.Fail("current", l.T("login.too_many", waitText(l, site.Seconds(got.Wait))))
 		s.showAccount(w, r, v, http.StatusTooManyRequests, f)
 		return
 	}
 	_, err = s.check(r.Context(), person.Email, r.PostForm.Get("current"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), person.Email, network)
-		f.fail("current", l.T("account.wrong"))
+		f.Fail("current", l.T("account.wrong"))
 		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
@@ -105,7 +104,7 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRe
 		hash, err = s.hash(r.Context(), r.PostForm.Get("new"))
 	}
 	if errors.Is(err, ErrPasswordLength) {
-		f.fail("new", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
+		f.Fail("new", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
 		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
@@ -113,38 +112,38 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request, v pageRe
 		err = s.db.SetPassword(r.Context(), person.ID, hash)
 	}
 	if err == nil {
-		s.live.Recheck()
+		s.config.Recheck()
 		_, err = s.startSession(w, r, person.ID)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	s.log.Info("dashboard: a password was changed", "person", person.ID)
-	done(w, r, storePath(accountPath, v.current.CompanyID), "password_changed")
+	s.Log.Info("dashboard: a password was changed", "person", person.ID)
+	site.Done(w, r, site.StorePath(accountPath, v.Current.CompanyID), "password_changed")
 }
 
 // endSessions ends one of the person's sessions, or all but this one.
-func (s *Server) endSessions(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) endSessions(w http.ResponseWriter, r *http.Request, v site.Request) {
 	family := r.PostForm.Get("session")
 	others := family == "others"
 	if others {
-		family = v.access.family
+		family = v.Access.Family
 	}
 	if !uuidtext.Is(family) {
-		s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
-	if err := s.db.EndSessions(r.Context(), v.access.personID, family, others); err != nil {
-		s.unavailable(w, r, err)
+	if err := s.db.EndSessions(r.Context(), v.Access.PersonID, family, others); err != nil {
+		s.Unavailable(w, r, err)
 		return
 	}
-	s.live.Recheck()
-	done(w, r, storePath(accountPath, v.current.CompanyID), "sessions_ended")
+	s.config.Recheck()
+	site.Done(w, r, site.StorePath(accountPath, v.Current.CompanyID), "sessions_ended")
 }
 
 // hash makes a password's hash, in turn with the checks of passwords.
-func (s *Server) hash(ctx context.Context, password string) (string, error) {
+func (s *loginPages) hash(ctx context.Context, password string) (string, error) {
 	select {
 	case s.hashing <- struct{}{}:
 		defer func() { <-s.hashing }()
@@ -153,5 +152,3 @@ func (s *Server) hash(ctx context.Context, password string) (string, error) {
 	}
 	return HashPassword(password)
 }
-
-func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }

@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
 
 const (
 	deviceCookie = "trb_device"
 	// devicePath: the cookie is sent with log-ins alone.
 	devicePath = "/dashboard/login"
-	// deviceFor is as long as browsers keep a cookie (RFC 6265bis, 5.5: 400 days).
-	deviceFor = 400 * 24 * time.Hour
 	// maxDeviceCookie bounds what is parsed; ours have about 110 bytes.
 	maxDeviceCookie = 256
 )
@@ -60,20 +60,20 @@ func signDevice(key []byte, text, email string) []byte {
 }
 
 // deviceOf returns the known device that a log-in comes from, or "".
-func (s *Server) deviceOf(r *http.Request, email string) string {
+func (s *loginPages) deviceOf(r *http.Request, email string) string {
 	cookie, err := r.Cookie(deviceCookie)
 	if err != nil {
 		return ""
 	}
-	return s.keys.knownDevice(cookie.Value, email, s.now())
+	return s.keys.knownDevice(cookie.Value, email, s.Now())
 }
 
 // rememberDevice marks the browser as one on which the e-mail has logged in.
-func (s *Server) rememberDevice(w http.ResponseWriter, r *http.Request, email string) error {
+func (s *loginPages) rememberDevice(w http.ResponseWriter, r *http.Request, email string) error {
 	var id [16]byte
-	if _, err := io.ReadFull(s.random, id[:]); err != nil {
+	if _, err := io.ReadFull(s.Random, id[:]); err != nil {
 		return fmt.Errorf("dashboard: make a device's id: %w", err)
 	}
-	s.setCookie(w, r, deviceCookie, devicePath, s.keys.signDevice(id, email, s.now().Add(deviceFor)), deviceFor)
+	s.SetCookie(w, r, deviceCookie, devicePath, s.keys.signDevice(id, email, s.Now().Add(site.LongestCookie)), site.LongestCookie)
 	return nil
 }

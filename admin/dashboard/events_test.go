@@ -57,7 +57,7 @@ func (l *testLog) open() *kafka.Client {
 	return l.client
 }
 
-// Tail implements dashboard.EventLog.
+// Tail implements events.EventLog.
 func (l *testLog) Tail(ctx context.Context, topic string, key []byte, from int64, most int) (wire.Tail, error) {
 	return l.open().Tail(ctx, topic, key, from, most) //nolint:contextcheck // the broker is the test's, not one call's
 }

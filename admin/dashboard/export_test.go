@@ -1,6 +1,13 @@
 package dashboard
 
-import "context"
+import (
+	"context"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+)
+
+// The tests' passwords are hashed at less cost: how dear a guess is, is argon2id's.
+func init() { argon2.Memory, argon2.Iterations = 64, 1 }
 
 // Route is one page or form of those who are logged in, for the tests of who may.
 type Route struct {
@@ -12,7 +19,7 @@ type Route struct {
 // MemberRoutes lists every page and form of those who are logged in.
 func MemberRoutes() (list []Route) {
 	for _, r := range (&Server{}).memberRoutes() {
-		list = append(list, Route{r.pattern, r.owner, r.always})
+		list = append(list, Route{r.Pattern, r.Owner, r.Always})
 	}
 	return list
 }
@@ -26,17 +33,13 @@ func (s *Server) HoldStatements(ctx context.Context, personID string) (end func(
 			e()
 		}
 	}
-	for range personsFiles {
-		one, err := s.streaming.take(ctx, personID)
+	for range site.PersonsFiles {
+		one, err := s.site.Streaming.Take(ctx, personID)
 		if err != nil {
 			end()
 			return nil, nil, err
 		}
 		ends = append(ends, one)
 	}
-	return end, func() int {
-		s.streaming.mu.Lock()
-		defer s.streaming.mu.Unlock()
-		return s.streaming.people[personID].requests - personsFiles
-	}, nil
+	return end, func() int { return s.site.Streaming.Requests(personID) - site.PersonsFiles }, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -19,12 +20,12 @@ const (
 
 // tellFailures makes the next pages show how many attempts failed since the last
 // log-in. The cookie is "<count>.<Unix seconds of the latest>".
-func (s *Server) tellFailures(w http.ResponseWriter, r *http.Request, login account.LogIn) {
+func (s *loginPages) tellFailures(w http.ResponseWriter, r *http.Request, login account.LogIn) {
 	text := ""
 	if login.Failures > 0 {
 		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
 	}
-	s.setCookie(w, r, failedCookie, cookiePath, text, failedShown)
+	s.SetCookie(w, r, failedCookie, site.CookiePath, text, failedShown)
 }
 
 // failureNotice returns what a page says about failed attempts, or "".

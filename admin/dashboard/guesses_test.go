@@ -46,7 +46,7 @@ func TestGuessedRefreshTokensAreNotLookedUpForEver(t *testing.T) {
 				t.Fatal(err)
 			}
 			request := httptest.NewRequest(http.MethodGet, path, nil)
-			request.AddCookie(&http.Cookie{Name: refreshCookie, Value: base64.RawURLEncoding.EncodeToString(token[:])})
+			request.AddCookie(&http.Cookie{Name: "trb_refresh", Value: base64.RawURLEncoding.EncodeToString(token[:])})
 			out := httptest.NewRecorder()
 			s.ServeHTTP(out, request)
 			if out.Code == http.StatusInternalServerError {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/throttle"
@@ -21,70 +22,70 @@ type joinPage struct {
 	Here   string
 	Token  string
 	Email  string
-	Form   *form
+	Form   *site.Form
 	Button string
 }
 
 // join shows the page of a one-time link. It changes nothing: what previews links
 // must not use them.
-func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) join(w http.ResponseWriter, r *http.Request) {
 	i, _, ok := s.invitationBy(w, r, r.URL.Query().Get("token"))
 	if ok {
 		s.showJoin(w, r, http.StatusOK, i, r.URL.Query().Get("token"), s.passwordForm(r))
 	}
 }
 
-func (s *Server) passwordForm(r *http.Request) *form {
-	f := newForm(s.langOf(r), "join", nil)
-	f.add(field{Name: "password", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
+func (s *loginPages) passwordForm(r *http.Request) *site.Form {
+	f := site.NewForm(s.LangOf(r), "join", nil)
+	f.Add(site.Field{Name: "password", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
 	return f
 }
 
 // invitationBy returns the link of a token, or answers that there is none. Guesses
 // are limited as those at refresh tokens are.
-func (s *Server) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i account.Invitation, token [32]byte, ok bool) {
+func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i account.Invitation, token [32]byte, ok bool) {
 	network := throttle.Network(s.config.ClientIP(r))
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(token) {
-		s.problem(w, r, http.StatusNotFound, "no_link")
+		s.Problem(w, r, http.StatusNotFound, "no_link")
 		return i, token, false
 	}
-	if !s.guesses.Begin(network, s.now()).OK {
-		s.unavailable(w, r, errTooManyGuesses)
+	if !s.guesses.Begin(network, s.Now()).OK {
+		s.Unavailable(w, r, site.ErrTooManyGuesses)
 		return i, token, false
 	}
 	token = hashToken([32]byte(raw))
-	i, err = s.db.InvitationOf(r.Context(), token, s.now())
+	i, err = s.db.InvitationOf(r.Context(), token, s.Now())
 	if errors.Is(err, commerce.ErrNotFound) {
-		s.problem(w, r, http.StatusNotFound, "no_link")
+		s.Problem(w, r, http.StatusNotFound, "no_link")
 		return i, token, false
 	}
 	s.guesses.Known(network)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return i, token, false
 	}
 	return i, token, true
 }
 
-func (s *Server) showJoin(w http.ResponseWriter, r *http.Request, status int, i account.Invitation, token string, f *form) {
-	l := s.langOf(r)
+func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int, i account.Invitation, token string, f *site.Form) {
+	l := s.LangOf(r)
 	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)),
 		Here:  JoinPath + "?token=" + token,
 		Token: token, Email: i.Email, Form: f, Button: l.T("join.enter")}
 	if i.Reset() {
 		page.Title, page.Lead, page.Button = l.T("join.reset"), l.T("join.reset_lead", i.Email), l.T("join.save")
 	}
-	s.render(w, r, status, "join.html", page)
+	s.Render(w, r, status, "join.html", page)
 }
 
 // useLink uses a one-time link with the password that was typed, and logs the
 // person in. Somebody who has a log-in types its password, or a new one where the operator
 // made the link.
-func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *loginPages) useLink(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.problem(w, r, http.StatusBadRequest, "bad_form")
+		s.Problem(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	text, password := r.PostForm.Get("token"), r.PostForm.Get("password")
@@ -92,23 +93,23 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	f, l := s.passwordForm(r), s.langOf(r)
+	f, l := s.passwordForm(r), s.LangOf(r)
 	personID, hash := "", ""
 	person, err := s.db.PersonByEmail(r.Context(), i.Email)
 	switch known := err == nil; {
 	case err != nil && !errors.Is(err, commerce.ErrNotFound):
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	case known && !i.ChoosesPassword():
 		network := throttle.Network(s.config.ClientIP(r))
-		if got := s.attempts.allow(i.Email, network, "", s.now()); !got.OK {
-			f.fail("password", l.T("login.too_many", waitText(l, secondsOf(got.Wait))))
+		if got := s.attempts.allow(i.Email, network, "", s.Now()); !got.OK {
+			f.Fail("password", l.T("login.too_many", waitText(l, site.Seconds(got.Wait))))
 			s.showJoin(w, r, http.StatusTooManyRequests, i, text, f)
 			return
 		}
 		if personID, err = s.check(r.Context(), i.Email, password); errors.Is(err, errNotLoggedIn) {
 			s.noteFailure(r.Context(), i.Email, network)
-			f.fail("password", l.T("join.wrong"))
+			f.Fail("password", l.T("join.wrong"))
 			s.showJoin(w, r, http.StatusUnprocessableEntity, i, text, f)
 			return
 		}
@@ -119,28 +120,28 @@ func (s *Server) useLink(w http.ResponseWriter, r *http.Request) {
 		hash, err = s.hash(r.Context(), password)
 	}
 	if errors.Is(err, ErrPasswordLength) {
-		f.fail("password", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
+		f.Fail("password", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
 		s.showJoin(w, r, http.StatusUnprocessableEntity, i, text, f)
 		return
 	}
 	if err == nil {
-		personID, err = s.db.UseInvitation(r.Context(), token, s.now(), personID, hash)
+		personID, err = s.db.UseInvitation(r.Context(), token, s.Now(), personID, hash)
 	}
 	if errors.Is(err, commerce.ErrNotFound) || errors.Is(err, commerce.ErrConflict) || errors.Is(err, account.ErrElsewhere) {
-		s.problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
+		s.Problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
 		return
 	}
 	if err == nil {
-		s.live.Recheck() // a new password has ended the sessions
+		s.config.Recheck() // a new password has ended the sessions
 		_, err = s.startSession(w, r, personID)
 	}
 	if err == nil {
 		err = s.rememberDevice(w, r, i.Email)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	s.log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
+	s.Log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
 	http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
 }

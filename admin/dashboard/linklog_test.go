@@ -35,7 +35,11 @@ func TestTheLogHasNoLinkToAStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	const id = "0195b2c0-0000-7000-8000-00000000000f"
-	token, err := s.links.Token(statementlink.Link{CompanyID: "c_1", StatementID: id, InfluencerID: id, Expires: time.Now().Add(time.Hour)})
+	links, err := statementlink.NewSigner(bytes.Repeat([]byte("t"), 32), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := links.Token(statementlink.Link{CompanyID: "c_1", StatementID: id, InfluencerID: id, Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alexedwards/argon2id"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -16,9 +17,7 @@ import (
 )
 
 const (
-	maxForm   = 8 << 10
-	loginPath = "/dashboard/login"
-	maxEmail  = 254 // RFC 5321, 4.5.3.1.3, less the brackets
+	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the brackets
 )
 
 // loginPage is what templates/login.html shows.
@@ -30,36 +29,36 @@ type loginPage struct {
 	Message string
 }
 
-func (s *Server) loginForm(w http.ResponseWriter, r *http.Request) {
-	next := localPath(r.URL.Query().Get("next"))
+func (s *loginPages) loginForm(w http.ResponseWriter, r *http.Request) {
+	next := site.LocalPath(r.URL.Query().Get("next"))
 	if a, err := s.authenticate(w, r); err == nil && s.alive(w, r, a) {
-		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // localPath leads to our pages alone
+		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // site.LocalPath leads to our pages alone
 		return
 	}
-	s.render(w, r, http.StatusOK, "login.html", loginPage{Title: s.langOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
+	s.Render(w, r, http.StatusOK, "login.html", loginPage{Title: s.LangOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
 }
 
-func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		s.problem(w, r, http.StatusBadRequest, "bad_form")
+		s.Problem(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
-	l := s.langOf(r)
-	page := loginPage{Title: l.T("login.title"), Here: loginPath, Next: localPath(r.PostForm.Get("next")), Email: email}
+	l := s.LangOf(r)
+	page := loginPage{Title: l.T("login.title"), Here: site.LoginPath, Next: site.LocalPath(r.PostForm.Get("next")), Email: email}
 	if len(email) > account.MaxEmail || !commerce.IsID(email) { // nobody has such an e-mail
 		email, page.Email = "", ""
 	}
 	network, device := throttle.Network(s.config.ClientIP(r)), s.deviceOf(r, email)
-	if got := s.attempts.allow(email, network, device, s.now()); !got.OK {
+	if got := s.attempts.allow(email, network, device, s.Now()); !got.OK {
 		if got.First {
-			s.log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
+			s.Log.Warn("dashboard: too many log-in attempts, refusing more for a while", "network", network, "known_device", device != "")
 		}
-		seconds := secondsOf(got.Wait)
+		seconds := site.Seconds(got.Wait)
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		page.Message = l.T("login.too_many", waitText(l, seconds))
-		s.render(w, r, http.StatusTooManyRequests, "login.html", page)
+		s.Render(w, r, http.StatusTooManyRequests, "login.html", page)
 		return
 	}
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
@@ -67,7 +66,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.noteFailure(r.Context(), email, network)
 		// The same text after the same work, for a wrong e-mail and a wrong password.
 		page.Message = l.T("login.wrong")
-		s.render(w, r, http.StatusUnauthorized, "login.html", page)
+		s.Render(w, r, http.StatusUnauthorized, "login.html", page)
 		return
 	}
 	var login account.LogIn
@@ -78,26 +77,26 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		err = s.rememberDevice(w, r, email)
 	}
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	s.attempts.succeeded(email, network, device)
 	s.tellFailures(w, r, login)
-	s.log.Info("dashboard: logged in", "person", personID, "failed_since_last", login.Failures)
+	s.Log.Info("dashboard: logged in", "person", personID, "failed_since_last", login.Failures)
 	http.Redirect(w, r, page.Next, http.StatusSeeOther)
 }
 
 // noteFailure counts a failed attempt, so that the person learns of it. It
 // takes as long for an e-mail that nobody has.
-func (s *Server) noteFailure(ctx context.Context, email, network string) {
-	s.log.Warn("dashboard: a log-in failed", "network", network)
-	if err := s.db.LogInFailed(ctx, email, s.now()); err != nil && ctx.Err() == nil {
-		s.log.Error("dashboard: a failed log-in could not be counted", "error", err)
+func (s *loginPages) noteFailure(ctx context.Context, email, network string) {
+	s.Log.Warn("dashboard: a log-in failed", "network", network)
+	if err := s.db.LogInFailed(ctx, email, s.Now()); err != nil && ctx.Err() == nil {
+		s.Log.Error("dashboard: a failed log-in could not be counted", "error", err)
 	}
 }
 
 // check compares a password. It takes as long for unknown e-mails as for known ones.
-func (s *Server) check(ctx context.Context, email, password string) (personID string, err error) {
+func (s *loginPages) check(ctx context.Context, email, password string) (personID string, err error) {
 	if len(password) > MaxPasswordBytes {
 		password = "" // compared all the same, so that it takes as long
 	}
@@ -127,22 +126,22 @@ func (s *Server) check(ctx context.Context, email, password string) (personID st
 
 // logout ends the log-in on every device that shares its family of tokens, and
 // takes the cookies back. A copied access token is valid until it expires.
-func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if token, ok := readRefresh(r); ok {
 		err = s.db.EndSessionOf(r.Context(), hashToken(token))
 	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
-		if a, verifyErr := s.keys.verify(c.Value, s.now()); verifyErr == nil {
-			err = s.db.EndSession(r.Context(), a.family)
+		if a, verifyErr := s.keys.verify(c.Value, s.Now()); verifyErr == nil {
+			err = s.db.EndSession(r.Context(), a.Family)
 		}
 	}
 	s.clearCookies(w, r)
-	s.live.Recheck()
+	s.config.Recheck()
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	http.Redirect(w, r, loginPath, http.StatusSeeOther)
+	http.Redirect(w, r, site.LoginPath, http.StatusSeeOther)
 }
 
 func waitText(l *lang.Printer, seconds int) string {

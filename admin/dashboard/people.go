@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -9,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
-	peoplePath = "/dashboard/people"
 	// mostMembers bounds the list of a store's people.
 	mostMembers = 500
 	resetLife   = 24 * time.Hour
@@ -26,8 +27,8 @@ const InvitationLife = 7 * 24 * time.Hour
 
 // peoplePage is what templates/people.html shows.
 type peoplePage struct {
-	head
-	Form  *form
+	site.Head
+	Form  *site.Form
 	List  []memberRow
 	Links []linkRow
 	// Link is a one-time link that was made just now, for LinkOf: it is shown once.
@@ -42,66 +43,68 @@ type memberRow struct {
 
 type linkRow struct{ ID, Email, What, Until string }
 
-func (s *Server) peopleRoutes() []route {
-	return []route{
-		{pattern: "GET " + peoplePath, owner: true, handle: s.peoplePage},
-		{pattern: "POST " + peoplePath + "/invite", owner: true, handle: s.invite, always: true},
-		{pattern: "POST " + peoplePath + "/reset", owner: true, handle: s.resetPassword, always: true},
-		{pattern: "POST " + peoplePath + "/withdraw", owner: true, handle: s.withdraw, always: true},
-		{pattern: "POST " + peoplePath + "/role", owner: true, handle: s.changeMember, always: true},
-		{pattern: "POST " + peoplePath + "/remove", owner: true, handle: s.changeMember, always: true},
+func (s *loginPages) peopleRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.PeoplePath, Owner: true, Handle: s.peoplePage},
+		{Pattern: "POST " + site.PeoplePath + "/invite", Owner: true, Handle: s.invite, Always: true},
+		{Pattern: "POST " + site.PeoplePath + "/reset", Owner: true, Handle: s.resetPassword, Always: true},
+		{Pattern: "POST " + site.PeoplePath + "/withdraw", Owner: true, Handle: s.withdraw, Always: true},
+		{Pattern: "POST " + site.PeoplePath + "/role", Owner: true, Handle: s.changeMember, Always: true},
+		{Pattern: "POST " + site.PeoplePath + "/remove", Owner: true, Handle: s.changeMember, Always: true},
+		{Pattern: "GET " + site.PeoplePath + site.CSVEnding, Owner: true,
+			Handle: s.File("people", []string{"person_id", "email", "role", "last_seen", "invited_until"}, s.peopleFile)},
 	}
 }
 
-func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) peoplePage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showPeople(w, r, v, http.StatusOK, peoplePage{Form: invitationForm(v, nil)})
 }
 
-func (s *Server) showPeople(w http.ResponseWriter, r *http.Request, v pageRequest, status int, page peoplePage) {
-	v.here = storePath(peoplePath, v.current.CompanyID)
-	page.head = v.head(v.lang.T("people.title"), "people")
-	page.File = storePath(peoplePath+csvEnding, v.current.CompanyID)
-	members, err := s.db.Members(r.Context(), v.current.StoreID, mostMembers)
+func (s *loginPages) showPeople(w http.ResponseWriter, r *http.Request, v site.Request, status int, page peoplePage) {
+	v.Here = site.StorePath(site.PeoplePath, v.Current.CompanyID)
+	page.Head = v.Head(v.Lang.T("people.title"), "people")
+	page.File = site.StorePath(site.PeoplePath+site.CSVEnding, v.Current.CompanyID)
+	members, err := s.db.Members(r.Context(), v.Current.StoreID, mostMembers)
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
-	zone := zoneOf(v.current.Timezone)
+	zone := site.ZoneOf(v.Current.Timezone)
 	for _, m := range members {
-		row := memberRow{ID: m.PersonID, Email: m.Email, Role: m.Role, RoleText: v.lang.T("role." + m.Role), You: m.PersonID == v.access.personID}
+		row := memberRow{ID: m.PersonID, Email: m.Email, Role: m.Role, RoleText: v.Lang.T("role." + m.Role), You: m.PersonID == v.Access.PersonID}
 		if !m.LastSeen.IsZero() {
-			row.Seen = v.lang.Time(m.LastSeen.In(zone))
+			row.Seen = v.Lang.Time(m.LastSeen.In(zone))
 		}
 		page.List = append(page.List, row)
 	}
-	open, err := s.db.Invitations(r.Context(), v.current.StoreID, s.now())
+	open, err := s.db.Invitations(r.Context(), v.Current.StoreID, s.Now())
 	if err != nil {
-		s.unavailable(w, r, err)
+		s.Unavailable(w, r, err)
 		return
 	}
 	for _, i := range open {
-		what := v.lang.T("people.link_reset")
+		what := v.Lang.T("people.link_reset")
 		if !i.Reset() {
-			what = v.lang.T("people.link_invitation", v.lang.T("role."+i.Role))
+			what = v.Lang.T("people.link_invitation", v.Lang.T("role."+i.Role))
 		}
-		page.Links = append(page.Links, linkRow{i.ID, i.Email, what, v.lang.Time(i.ExpiresAt.In(zone))})
+		page.Links = append(page.Links, linkRow{i.ID, i.Email, what, v.Lang.Time(i.ExpiresAt.In(zone))})
 	}
-	s.render(w, r, status, "people.html", page)
+	s.Render(w, r, status, "people.html", page)
 }
 
-func invitationForm(v pageRequest, values map[string][]string) *form {
-	f := newForm(v.lang, "people", values)
-	f.add(field{Name: "email", Type: "email", Required: true, Max: account.MaxEmail})
-	f.add(field{Name: "role", Type: "select", Value: account.RoleAnalyst,
-		Options: f.options("role", account.RoleAnalyst, account.RoleOwner)})
+func invitationForm(v site.Request, values map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "people", values)
+	f.Add(site.Field{Name: "email", Type: "email", Required: true, Max: account.MaxEmail})
+	f.Add(site.Field{Name: "role", Type: "select", Value: account.RoleAnalyst,
+		Options: f.Options("role", account.RoleAnalyst, account.RoleOwner)})
 	return f
 }
 
-func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) invite(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := invitationForm(v, r.PostForm)
 	asked := s.invitationOf(v, InvitationLife)
 	asked.Email, asked.Role = strings.ToLower(strings.TrimSpace(r.PostForm.Get("email"))), r.PostForm.Get("role")
-	f.refuse(asked.Check(), nil)
+	f.Refuse(asked.Check(), nil)
 	if f.Failed() {
 		s.showPeople(w, r, v, http.StatusUnprocessableEntity, peoplePage{Form: f})
 		return
@@ -109,36 +112,37 @@ func (s *Server) invite(w http.ResponseWriter, r *http.Request, v pageRequest) {
 	s.makeLink(w, r, v, f, asked, asked.Email)
 }
 
-func (s *Server) resetPassword(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) resetPassword(w http.ResponseWriter, r *http.Request, v site.Request) {
 	asked := s.invitationOf(v, resetLife)
 	if asked.PersonID = r.PostForm.Get("person"); !uuidtext.Is(asked.PersonID) {
-		s.problemOf(w, r, http.StatusNotFound, "no_person")
+		s.ProblemOf(w, r, http.StatusNotFound, "no_person")
 		return
 	}
 	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
 }
 
-func (s *Server) invitationOf(v pageRequest, life time.Duration) account.NewInvitation {
-	return account.NewInvitation{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), MadeBy: v.access.personID, At: s.now(),
-		Life: life, Random: s.random}
+func (s *loginPages) invitationOf(v site.Request, life time.Duration) account.NewInvitation {
+	return account.NewInvitation{StoreID: v.Current.StoreID, CompanyID: v.LiveCompany(), MadeBy: v.Access.PersonID, At: s.Now(),
+		Life: life, Random: s.Random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so
 // the owner hands it on.
-func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest, f *form, asked account.NewInvitation, of string) {
+func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, asked account.NewInvitation,
+	of string) {
 	var token [32]byte
-	if _, err := io.ReadFull(s.random, token[:]); err != nil {
-		s.unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
+	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
+		s.Unavailable(w, r, fmt.Errorf("dashboard: make a link: %w", err))
 		return
 	}
 	err := s.db.Invite(r.Context(), asked, hashToken(token))
 	switch {
 	case errors.Is(err, account.ErrElsewhere):
-		f.fail("", v.lang.T("people.elsewhere", of))
+		f.Fail("", v.Lang.T("people.elsewhere", of))
 	case errors.Is(err, account.ErrTooManyInvitations):
-		f.fail("", v.lang.T("people.too_many", account.MaxInvitations))
+		f.Fail("", v.Lang.T("people.too_many", account.MaxInvitations))
 	case err != nil:
-		s.notFoundOr(w, r, err, "no_person")
+		s.NotFoundOr(w, r, err, "no_person")
 		return
 	}
 	if f.Failed() {
@@ -147,45 +151,34 @@ func (s *Server) makeLink(w http.ResponseWriter, r *http.Request, v pageRequest,
 	}
 	s.showPeople(w, r, v, http.StatusOK, peoplePage{
 		Form: invitationForm(v, nil), LinkOf: of,
-		Link: s.originFor(r) + JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
+		Link: s.OriginFor(r) + JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
 	})
 }
 
-// originFor is where browsers reach the dashboard.
-func (s *Server) originFor(r *http.Request) string {
-	if s.publicOrigin != "" {
-		return s.publicOrigin
-	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
-}
-
-func (s *Server) withdraw(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request) {
 	id := r.PostForm.Get("link")
 	err := error(commerce.ErrNotFound)
 	if uuidtext.Is(id) {
 		err = s.db.WithdrawInvitation(r.Context(), s.membershipOf(v, ""), id)
 	}
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_person")
+		s.NotFoundOr(w, r, err, "no_person")
 		return
 	}
-	done(w, r, storePath(peoplePath, v.current.CompanyID), "link_withdrawn")
+	site.Done(w, r, site.StorePath(site.PeoplePath, v.Current.CompanyID), "link_withdrawn")
 }
 
-func (s *Server) membershipOf(v pageRequest, personID string) account.MembershipChange {
-	return account.MembershipChange{StoreID: v.current.StoreID, CompanyID: v.liveCompany(), PersonID: personID, Actor: v.actor()}
+func (s *loginPages) membershipOf(v site.Request, personID string) account.MembershipChange {
+	return account.MembershipChange{StoreID: v.Current.StoreID, CompanyID: v.LiveCompany(), PersonID: personID, Actor: v.Actor()}
 }
 
 // changeMember changes a role, or takes somebody from the store.
-func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequest) {
+func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v site.Request) {
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
 		if change.Role != account.RoleOwner && change.Role != account.RoleAnalyst {
-			s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+			s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 			return
 		}
 	}
@@ -195,18 +188,44 @@ func (s *Server) changeMember(w http.ResponseWriter, r *http.Request, v pageRequ
 	}
 	if errors.Is(err, account.ErrLastOwner) {
 		f := invitationForm(v, nil)
-		f.fail("", v.lang.T("people.last_owner"))
+		f.Fail("", v.Lang.T("people.last_owner"))
 		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})
 		return
 	}
 	if err != nil {
-		s.notFoundOr(w, r, err, "no_person")
+		s.NotFoundOr(w, r, err, "no_person")
 		return
 	}
-	s.live.Recheck()
-	if change.PersonID == v.access.personID { // they may not see this page any more
+	s.config.Recheck()
+	if change.PersonID == v.Access.PersonID { // they may not see this page any more
 		http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
 		return
 	}
-	done(w, r, storePath(peoplePath, v.current.CompanyID), what)
+	site.Done(w, r, site.StorePath(site.PeoplePath, v.Current.CompanyID), what)
+}
+
+// peopleFile lists who may log in, then who is invited.
+func (s *loginPages) peopleFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+	members, err := s.db.Members(ctx, v.Current.StoreID, mostMembers)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if err := f.Add(m.PersonID, m.Email, m.Role, site.MomentText(m.LastSeen), ""); err != nil {
+			return err
+		}
+	}
+	open, err := s.db.Invitations(ctx, v.Current.StoreID, s.Now())
+	if err != nil {
+		return err
+	}
+	for _, i := range open {
+		if i.Reset() { // of somebody who is listed already
+			continue
+		}
+		if err := f.Add("", i.Email, i.Role, "", site.MomentText(i.ExpiresAt)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,25 +3,20 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
-	"github.com/alexedwards/argon2id"
-
+	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
-	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/report"
+	"github.com/tributary-io/tributary/admin/dashboard/rules"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/lang"
-	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/statementlink"
-	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 // Config of the dashboard. Every field but TokenSecret has a default for its zero value.
@@ -56,11 +51,11 @@ type Deps struct {
 	CheckLinks func(ctx context.Context, urls []string) []error
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
-	Previews Previews
+	Previews rules.Previews
 	// Events reads the logs of events, and Rules the rules by which they are looked at.
 	// Without Events, the page of events says that there is no log here.
-	Events EventLog
-	Rules  RuleReader
+	Events events.EventLog
+	Rules  events.RuleReader
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
 	// not found by it.
 	Hasher *identity.Hasher
@@ -75,121 +70,52 @@ type Deps struct {
 // Server serves the pages and their websocket: an http.Handler for /dashboard/
 // and /. Run sends updates to open pages. Safe for concurrent use.
 type Server struct {
-	config       Config
-	db           Database
-	log          *slog.Logger
-	now          func() time.Time
-	random       io.Reader
-	keys         signingKeys
-	links        *statementlink.Signer
-	handler      http.Handler
-	live         *live.Hub
-	languages    *lang.Languages
-	pages        map[string]pages // by language
-	assets       assets
-	checkLinks   func(ctx context.Context, urls []string) []error
-	hasher       *identity.Hasher
-	previews     Previews
-	eventLog     EventLog
-	rules        RuleReader
-	indexMu      sync.Mutex
-	indexes      []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
-	reading      *turns               // of pages whose events are read
-	filing       *turns               // of lists that are made a file
-	streaming    *turns               // of statements that are sent as a file, while they are read
-	attempts     *attempts
-	guesses      *throttle.Guesses // of refresh tokens
-	linkReads    *throttle.Buckets // of statements by their links
-	hashing      chan struct{}     // holds an element for each password that is being checked
-	publicOrigin string            // of Config.PublicURL; empty where that is not given
-	dummyHash    string            // what an unknown e-mail's password is compared with
+	site    *site.Site
+	login   *loginPages
+	rules   *rules.Pages
+	money   *money.Pages
+	report  *report.Pages
+	events  *events.Pages
+	live    *live.Hub
+	handler http.Handler
 }
-
-// hashingAtOnce bounds memory: each check takes 19 MiB.
-const hashingAtOnce = 4
 
 // New checks the configuration and parses the templates.
 func New(config Config, deps Deps) (*Server, error) {
 	if deps.Database == nil || deps.Hints == nil {
 		return nil, errors.New("dashboard: Database and Hints are needed")
 	}
-	if config.SignsWait == 0 {
-		config.SignsWait = 2 * time.Second
-	}
-	if config.AccessFor == 0 {
-		config.AccessFor = 10 * time.Minute
-	}
-	if config.RefreshFor == 0 {
-		config.RefreshFor = 14 * 24 * time.Hour
-	}
-	if config.ClientIP == nil {
-		config.ClientIP = throttle.RemoteIP
-	}
-	s := &Server{
-		config: config, db: deps.Database, log: deps.Log, now: deps.Now, random: deps.Random,
-		attempts: newAttempts(), guesses: throttle.NewGuesses(), linkReads: throttle.New(linkEvery, linkBurst),
-		hashing: make(chan struct{}, hashingAtOnce),
-	}
-	s.eventLog, s.rules, s.reading = deps.Events, deps.Rules, newTurns("events are being read", readsOfEvents, personsReads)
-	s.filing = newTurns("files are being made", filesAtOnce, personsFiles)
-	s.streaming = newTurns("statements are being sent", statementsAtOnce, personsFiles)
-	if s.eventLog != nil && s.rules == nil {
-		return nil, errNoRules
-	}
-	s.checkLinks, s.hasher, s.previews = deps.CheckLinks, deps.Hasher, deps.Previews
-	if s.checkLinks == nil {
-		s.checkLinks = refuseAll
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.random == nil {
-		s.random = defaultRandom
-	}
-	var err error
-	if s.publicOrigin, err = originOf(config.PublicURL); err != nil {
+	shared, err := site.New(site.Config{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random})
+	if err != nil {
 		return nil, err
 	}
-	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+	s := &Server{site: shared}
+	if s.login, err = newLoginPages(shared, LoginConfig{
+		TokenSecret: config.TokenSecret, PreviousTokenSecret: config.PreviousTokenSecret, AccessFor: config.AccessFor,
+		RefreshFor: config.RefreshFor, ClientIP: config.ClientIP, Recheck: func() { s.live.Recheck() },
+	}, deps.Database); err != nil {
 		return nil, err
 	}
-	if s.links, err = statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret); err != nil {
+	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews},
+		deps.Database)
+	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
+	if err != nil {
 		return nil, err
 	}
-	if s.assets, err = loadAssets(); err != nil {
+	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
+	s.report = report.New(shared, config.SignsWait, deps.Database)
+	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
+	if err != nil {
 		return nil, err
-	}
-	if s.languages, err = lang.Load(textFiles); err != nil {
-		return nil, err
-	}
-	s.pages = map[string]pages{}
-	for _, l := range s.languages.All() {
-		if s.pages[l.Tag], err = parsePages(s.assets, l); err != nil {
-			return nil, err
-		}
-	}
-	params := argon2
-	if s.dummyHash, err = argon2id.CreateHash("nobody has this password", &params); err != nil {
-		return nil, fmt.Errorf("dashboard: %w", err)
 	}
 	sockets := config.Live
-	if s.publicOrigin != "" {
-		sockets.Origins = append(slices.Clip(sockets.Origins), s.publicOrigin)
+	if shared.PublicOrigin != "" {
+		sockets.Origins = append(slices.Clip(sockets.Origins), shared.PublicOrigin)
 	}
-	s.live = live.New(sockets, live.Deps{Feed: s, Viewer: s.Viewer, Still: s.db.StillWatching, Hints: deps.Hints, Log: s.log})
+	s.live = live.New(sockets, live.Deps{Feed: s.money, Viewer: s.login.Viewer, Still: deps.Database.StillWatching, Hints: deps.Hints,
+		Log: shared.Log})
 	s.handler = s.routes()
 	return s, nil
-}
-
-func refuseAll(_ context.Context, urls []string) []error {
-	list := make([]error, len(urls))
-	for i := range list {
-		list[i] = publichost.ErrURLHost
-	}
-	return list
 }
 
 // Run sends updates to open pages until ctx ends; then it closes their sockets
@@ -199,18 +125,6 @@ func (s *Server) Run(ctx context.Context) error { return s.live.Run(ctx) }
 // ServeHTTP serves a page, an embedded file or the websocket.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// originOf is the scheme and host of a URL, as browsers send them.
-func originOf(publicURL string) (string, error) {
-	if publicURL == "" {
-		return "", nil
-	}
-	u, err := url.Parse(publicURL)
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return "", fmt.Errorf("dashboard: public URL %q is not http(s)://host", publicURL)
-	}
-	return u.Scheme + "://" + u.Host, nil
-}
-
 // routes is every path under /dashboard/, and / which leads there.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -218,35 +132,30 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
 	for _, page := range s.memberRoutes() {
-		mux.HandleFunc(page.pattern, s.loggedIn(page))
+		mux.HandleFunc(page.Pattern, s.login.loggedIn(page))
 	}
-	mux.HandleFunc("GET /dashboard/session", s.sessionAlive)
-	mux.HandleFunc("GET "+loginPath, s.loginForm)
-	mux.HandleFunc("POST "+loginPath, s.login)
-	mux.HandleFunc("POST /dashboard/logout", s.logout)
-	mux.HandleFunc("GET "+JoinPath, s.join)
-	mux.HandleFunc("POST "+JoinPath, s.useLink)
-	mux.HandleFunc("POST "+languagePath, s.chooseLanguage)
-	mux.HandleFunc("GET /dashboard/assets/{name}", s.assets.serve)
-	mux.HandleFunc("GET "+statementlink.Path+"{token}", s.withLink(s.linked))
-	mux.HandleFunc("GET "+statementlink.Path+"{token}/csv", s.withLink(s.linkedCSV))
+	for _, page := range slices.Concat(s.login.open(), s.money.Open()) {
+		mux.HandleFunc(page.Pattern, page.Handle)
+	}
+	mux.HandleFunc("POST "+site.LanguagePath, s.site.ChooseLanguage)
+	mux.HandleFunc("GET /dashboard/assets/{name}", s.site.ServeAsset)
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusNotFound, "no_page")
+		s.site.Problem(w, r, http.StatusNotFound, "no_page")
 	})
 	var forms http.CrossOriginProtection
-	if s.publicOrigin != "" {
+	if s.site.PublicOrigin != "" {
 		// New has refused what is not an origin.
-		_ = forms.AddTrustedOrigin(s.publicOrigin)
+		_ = forms.AddTrustedOrigin(s.site.PublicOrigin)
 	}
 	forms.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.problem(w, r, http.StatusForbidden, "other_site")
+		s.site.Problem(w, r, http.StatusForbidden, "other_site")
 	}))
 	inner := forms.Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w.Header())
 		if r.URL.Path != livePath { // a socket lives longer; Viewer and the hub bound what it reads
-			ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+			ctx, cancel := context.WithTimeout(r.Context(), site.Timeout)
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
@@ -254,12 +163,7 @@ func (s *Server) routes() http.Handler {
 	})
 }
 
-const (
-	livePath = "/dashboard/live"
-	// pageTimeout bounds what a page waits for the database and for its turn to
-	// check a password.
-	pageTimeout = 10 * time.Second
-)
+const livePath = "/dashboard/live"
 
 // policy lets a page load its own embedded files and nothing else: no inline
 // script or style, no other host, no frame around it.
@@ -275,7 +179,14 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store") // assets set their own
 }
 
-// secure reports whether cookies are sent over https only.
-func (s *Server) secure(r *http.Request) bool {
-	return r.TLS != nil || strings.HasPrefix(s.config.PublicURL, "https://")
+// memberRoutes is every page and form of those who are logged in.
+func (s *Server) memberRoutes() []site.Route {
+	return slices.Concat(s.login.loginRoutes(), s.rules.Routes(), s.money.Routes(), s.report.Routes(),
+		s.events.Routes())
+}
+
+// StatementLink returns the address of a statement's page, which works without a log-in, as
+// browsers reach it.
+func (s *Server) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
+	return s.money.StatementLink(r, l)
 }

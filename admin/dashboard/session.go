@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -13,35 +12,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
 const (
 	accessCookie  = "trb_access"
 	refreshCookie = "trb_refresh"
-	cookiePath    = "/dashboard/"
 	// refreshLeeway is how long after its use a refresh token may be sent again:
 	// by two tabs that reload together, or by a browser that got no answer.
 	refreshLeeway = 10 * time.Second
 )
 
-var defaultRandom = rand.Reader
-
 // errNotLoggedIn says that a request comes from nobody who is logged in.
 var errNotLoggedIn = errors.New("dashboard: not logged in")
 
-// errTooManyGuesses says that a network has shown too many refresh tokens that
-// nobody has: another is not looked up.
-var errTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
-
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
-func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, error) {
-	now := s.now()
+func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (site.Access, error) {
+	now := s.Now()
 	if c, err := r.Cookie(accessCookie); err == nil {
 		if a, err := s.keys.verify(c.Value, now); err == nil {
 			return a, nil
@@ -49,11 +40,11 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	}
 	token, ok := readRefresh(r)
 	if !ok {
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	}
 	network := throttle.Network(s.config.ClientIP(r))
 	if !s.guesses.Begin(network, now).OK {
-		return access{}, errTooManyGuesses
+		return site.Access{}, site.ErrTooManyGuesses
 	}
 	next := s.keys.successor(token)
 	session, err := s.db.RotateSession(r.Context(), account.SessionRotation{
@@ -65,25 +56,25 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (access, e
 	}
 	switch {
 	case errors.Is(err, commerce.ErrConflict):
-		s.log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
+		s.Log.Warn("dashboard: a refresh token was used twice; its session is ended", "network", network)
 		s.clearCookies(w, r)
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	case errors.Is(err, commerce.ErrNotFound):
 		s.clearCookies(w, r)
-		return access{}, errNotLoggedIn
+		return site.Access{}, errNotLoggedIn
 	case err != nil:
-		return access{}, err
+		return site.Access{}, err
 	}
 	return s.grant(w, r, session, next)
 }
 
 // startSession logs a person in.
-func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
+func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
 	var token [32]byte
-	if _, err := io.ReadFull(s.random, token[:]); err != nil {
+	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
 		return account.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
 	}
-	now := s.now()
+	now := s.Now()
 	login, err := s.db.StartSession(r.Context(), personID, browserOf(r), hashToken(token), now, now.Add(s.config.RefreshFor))
 	if err != nil {
 		return account.LogIn{}, err
@@ -93,29 +84,21 @@ func (s *Server) startSession(w http.ResponseWriter, r *http.Request, personID s
 }
 
 // grant sets both cookies.
-func (s *Server) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (access, error) {
-	now := s.now()
-	a := access{personID: session.PersonID, family: session.Family, until: now.Add(s.config.AccessFor)}
+func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (site.Access, error) {
+	now := s.Now()
+	a := site.Access{PersonID: session.PersonID, Family: session.Family, Until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
 	if err != nil {
-		return access{}, err
+		return site.Access{}, err
 	}
-	s.setCookie(w, r, accessCookie, cookiePath, signed, s.config.AccessFor)
-	s.setCookie(w, r, refreshCookie, cookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
+	s.SetCookie(w, r, accessCookie, site.CookiePath, signed, s.config.AccessFor)
+	s.SetCookie(w, r, refreshCookie, site.CookiePath, base64.RawURLEncoding.EncodeToString(refresh[:]), s.config.RefreshFor)
 	return a, nil
 }
 
-// setCookie sets a cookie for a time; a negative one deletes it.
-func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
-		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
-		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
-	})
-}
-
-func (s *Server) clearCookies(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) clearCookies(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
-		s.setCookie(w, r, name, cookiePath, "", -time.Second)
+		s.SetCookie(w, r, name, site.CookiePath, "", -time.Second)
 	}
 }
 
@@ -131,35 +114,15 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 	return [32]byte(raw), true
 }
 
-// pageRequest is one request of somebody who is logged in.
-type pageRequest struct {
-	access   access
-	accesses []account.Access // never empty
-	current  account.Access   // the company whose page it is
-	lang     *lang.Printer
-	here     string // path of the page, with its query
-	done     string // what the form before did; may be empty
-	notice   string // what every page says above its content; may be empty
-}
-
-// archived reports whether the company is: it is shown, and nothing of it is changed.
-func (v pageRequest) archived() bool { return !v.current.ArchivedAt.IsZero() }
-
-// mayChange reports whether the person may change the company: owners may, while it is not
-// archived.
-func (v pageRequest) mayChange() bool {
-	return v.current.Role == account.RoleOwner && !v.archived()
-}
-
 // loggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
 //
 // Forms of an analyst that only owners may send are refused, and so are forms that
 // cannot be read.
-func (s *Server) loggedIn(page route) http.HandlerFunc {
+func (s *loginPages) loggedIn(page site.Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
-		var v pageRequest
+		var v site.Request
 		if err == nil {
 			v, err = s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
 		}
@@ -169,109 +132,86 @@ func (s *Server) loggedIn(page route) http.HandlerFunc {
 			http.Redirect(w, r, loginFor(r), http.StatusSeeOther) //nolint:gosec // always our log-in
 			return
 		case errors.Is(err, errNoStore):
-			s.problemOf(w, r, http.StatusForbidden, "no_store")
+			s.ProblemOf(w, r, http.StatusForbidden, "no_store")
 			return
 		case errors.Is(err, commerce.ErrNotFound):
-			s.problemOf(w, r, http.StatusNotFound, "not_your_store")
+			s.ProblemOf(w, r, http.StatusNotFound, "not_your_store")
 			return
 		case err != nil:
-			s.unavailable(w, r, err)
+			s.Unavailable(w, r, err)
 			return
 		}
-		if page.owner && v.current.Role != account.RoleOwner {
-			s.problemOf(w, r, http.StatusForbidden, "owners_only")
+		if page.Owner && v.Current.Role != account.RoleOwner {
+			s.ProblemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}
-		if r.Method == http.MethodPost && v.archived() && !page.always {
-			s.problemOf(w, r, http.StatusForbidden, "archived")
+		if r.Method == http.MethodPost && v.Archived() && !page.Always {
+			s.ProblemOf(w, r, http.StatusForbidden, "archived")
 			return
 		}
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
 			if err := r.ParseForm(); err != nil {
-				s.problemOf(w, r, http.StatusBadRequest, "bad_form")
+				s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 				return
 			}
 		}
-		v.lang, v.here = s.langOf(r), r.URL.RequestURI()
-		if key := "done." + r.URL.Query().Get("done"); v.lang.Has(key) {
-			v.done = v.lang.T(key)
+		v.Lang, v.Here = s.LangOf(r), r.URL.RequestURI()
+		if key := "done." + r.URL.Query().Get("done"); v.Lang.Has(key) {
+			v.Done = v.Lang.T(key)
 		}
-		zone := zoneOf(v.current.Timezone)
-		if v.notice = failureNotice(v.lang, r, zone); v.archived() {
-			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.archived_notice", v.lang.Time(v.current.ArchivedAt.In(zone))))
+		zone := site.ZoneOf(v.Current.Timezone)
+		if v.Notice = failureNotice(v.Lang, r, zone); v.Archived() {
+			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone))))
 		}
-		if at := v.current.RestoredAt; !at.IsZero() {
-			v.notice = strings.TrimSpace(v.notice + " " + v.lang.T("problem.restored_notice", v.lang.Time(at.In(zone))))
+		if at := v.Current.RestoredAt; !at.IsZero() {
+			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.restored_notice", v.Lang.Time(at.In(zone))))
 		}
-		page.handle(w, r, v)
+		page.Handle(w, r, v)
 	}
 }
+
+// maxPageForm bounds the body of a form, in bytes: a registration with 100 links
+// of the greatest length is refused, one of a merchant's is not.
+const maxPageForm = 128 << 10
 
 // loginFor is the log-in that leads back to where a request went; a form's answer
 // is not to be asked for, so it leads to the first page.
 func loginFor(r *http.Request) string {
 	next := r.URL.RequestURI()
 	if next == "/dashboard/" || r.Method != http.MethodGet {
-		return loginPath
+		return site.LoginPath
 	}
-	return loginPath + "?next=" + url.QueryEscape(next)
+	return site.LoginPath + "?next=" + url.QueryEscape(next)
 }
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *Server) pageRequestOf(ctx context.Context, a access, companyID string) (pageRequest, error) {
-	accesses, err := s.db.SessionAccesses(ctx, a.personID, a.family)
+func (s *loginPages) pageRequestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
+	accesses, err := s.db.SessionAccesses(ctx, a.PersonID, a.Family)
 	if errors.Is(err, commerce.ErrNotFound) {
-		return pageRequest{}, errNotLoggedIn
+		return site.Request{}, errNotLoggedIn
 	}
 	if err != nil {
-		return pageRequest{}, err
+		return site.Request{}, err
 	}
 	if len(accesses) == 0 {
-		return pageRequest{}, errNoStore
+		return site.Request{}, errNoStore
 	}
 	if companyID == "" {
-		return pageRequest{access: a, accesses: accesses, current: accesses[0]}, nil
+		return site.Request{Access: a, Accesses: accesses, Current: accesses[0]}, nil
 	}
 	for _, c := range accesses {
 		if c.CompanyID == companyID {
-			return pageRequest{access: a, accesses: accesses, current: c}, nil
+			return site.Request{Access: a, Accesses: accesses, Current: c}, nil
 		}
 	}
-	return pageRequest{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
-}
-
-// Viewer is live.Deps.Viewer: the same cookies open a websocket.
-func (s *Server) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	a, err := s.authenticate(w, r.WithContext(ctx))
-	if err != nil {
-		return live.Viewer{}, viewerError(err)
-	}
-	if companyID == "" {
-		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
-	}
-	v, err := s.pageRequestOf(ctx, a, companyID)
-	if err != nil {
-		return live.Viewer{}, viewerError(err)
-	}
-	return live.Viewer{PersonID: a.personID, Family: a.family, Company: v.current, Until: a.until}, nil
-}
-
-// viewerError tells a person who may not look from a store that does not answer.
-func viewerError(err error) error {
-	if errors.Is(err, errNotLoggedIn) || errors.Is(err, errNoStore) || errors.Is(err, commerce.ErrNotFound) ||
-		errors.Is(err, commerce.ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", commerce.ErrUnavailable, err)
+	return site.Request{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 }
 
 // sessionAlive lets the page's script find out whether it lost the connection or
 // the log-in.
-func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
+func (s *loginPages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	a, err := s.authenticate(w, r)
 	if err == nil {
 		_, err = s.pageRequestOf(r.Context(), a, "")
@@ -288,24 +228,13 @@ func (s *Server) sessionAlive(w http.ResponseWriter, r *http.Request) {
 
 // alive reports whether a log-in has not been ended meanwhile. One that was is
 // forgotten by the browser.
-func (s *Server) alive(w http.ResponseWriter, r *http.Request, a access) bool {
+func (s *loginPages) alive(w http.ResponseWriter, r *http.Request, a site.Access) bool {
 	_, err := s.pageRequestOf(r.Context(), a, "")
 	if errors.Is(err, errNotLoggedIn) {
 		s.clearCookies(w, r)
 		return false
 	}
 	return true
-}
-
-// localPath returns the page to show after the log-in: next where that is one of
-// ours, else the first page. A link to the log-in must not lead to another site.
-func localPath(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || strings.ContainsAny(next, "\\\r\n") ||
-		!strings.HasPrefix(next, "/dashboard/") || strings.HasPrefix(u.Path, "/dashboard/log") {
-		return "/dashboard/"
-	}
-	return next
 }
 
 // hashToken returns what is stored of a refresh token.

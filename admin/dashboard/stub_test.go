@@ -22,7 +22,7 @@ func TestTheInstallPagesStubIsTheDocumentedOne(t *testing.T) {
 		t.Fatalf("%s has no stub", path)
 		return ""
 	}
-	if page, doc := line("templates/install.html"), line("../../docs/sdk.md"); page != doc {
+	if page, doc := line("site/templates/install.html"), line("../../docs/sdk.md"); page != doc {
 		t.Errorf("the install page's stub is\n%s\ndocs/sdk.md's is\n%s", page, doc)
 	}
 }

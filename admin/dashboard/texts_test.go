@@ -12,10 +12,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
+
+// english is the first language.
+func english(t *testing.T) *lang.Printer {
+	t.Helper()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Of("en")
+}
 
 // keysInUse are the keys, and the beginnings of keys that are put together, that
 // the Go files and the templates ask the catalogue for.
@@ -27,12 +38,12 @@ var inTemplates = regexp.MustCompile(`\b(t|th|n) (?:\(printf )?"([^"]+)"`)
 func usedKeys(t *testing.T) keysInUse {
 	t.Helper()
 	used := keysInUse{map[string]string{}, map[string]string{}, map[string]string{}}
-	files, err := os.ReadDir("templates")
+	files, err := os.ReadDir("site/templates")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		body, err := os.ReadFile("templates/" + file.Name())
+		body, err := os.ReadFile("site/templates/" + file.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +59,7 @@ func usedKeys(t *testing.T) keysInUse {
 			}
 		}
 	}
-	for _, dir := range []string{".", "../../internal/lang"} {
+	for _, dir := range []string{".", "site", "money", "events", "report", "rules", "../../internal/lang"} {
 		sources, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +74,7 @@ func usedKeys(t *testing.T) keysInUse {
 }
 
 // textArgument says which argument of our functions is a key, by their names.
-var textArgument = map[string]int{"T": 0, "N": 0, "Has": 0, "format": 0, "textOf": 1, "note": 1, "problem": 3, "problemOf": 3}
+var textArgument = map[string]int{"T": 0, "N": 0, "Has": 0, "format": 0, "TextOf": 1, "note": 1, "Problem": 3, "ProblemOf": 3}
 
 func (u keysInUse) source(t *testing.T, file string) {
 	t.Helper()
@@ -96,7 +107,7 @@ func (u keysInUse) source(t *testing.T, file string) {
 		if !ours || len(call.Args) <= index {
 			return true
 		}
-		if key, ok := call.Args[index].(*ast.BasicLit); ok && strings.HasPrefix(name, "problem") {
+		if key, ok := call.Args[index].(*ast.BasicLit); ok && strings.HasPrefix(name, "Problem") {
 			if text, err := strconv.Unquote(key.Value); err == nil {
 				u.whole["problem."+text], u.whole["problem."+text+"_text"] = file, file
 			}
@@ -120,7 +131,7 @@ func (u keysInUse) source(t *testing.T, file string) {
 }
 
 // forms finds the texts of the forms of a file: "keys.name" of a field "name" and
-// "keys.life_" of its options where the file calls newForm(…, "keys", …), and
+// "keys.life_" of its options where the file calls site.NewForm(…, "keys", …), and
 // "done.<what>".
 func (u keysInUse) forms(parsed *ast.File, file string) {
 	var forms, fields, options []string
@@ -142,13 +153,11 @@ func (u keysInUse) forms(parsed *ast.File, file string) {
 				fields = append(fields, literal(n.Value))
 			}
 		case *ast.CallExpr:
-			switch f := n.Fun.(type) {
-			case *ast.Ident:
-				if f.Name == "newForm" {
+			if f, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if f.Sel.Name == "NewForm" {
 					forms = append(forms, literal(n.Args[1]))
 				}
-			case *ast.SelectorExpr:
-				if f.Sel.Name == "options" {
+				if f.Sel.Name == "Options" {
 					options = append(options, literal(n.Args[0]))
 				}
 			}
@@ -199,11 +208,11 @@ func isSection(l *lang.Printer, key string) bool {
 	return slices.ContainsFunc(l.Keys(), func(known string) bool { return strings.HasPrefix(known, section+".") })
 }
 
-// The words of the explanation: a reason, model or kind of key that is added needs
+// The words of the explanation: a reason or kind of key that is added needs
 // its text in each language.
 func TestEveryReasonHasWords(t *testing.T) {
 	t.Parallel()
-	l, err := lang.Load(textFiles)
+	l, err := site.LoadTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +230,6 @@ func TestEveryReasonHasWords(t *testing.T) {
 		for _, scope := range account.Scopes {
 			if key := "keys.scope_" + strings.ReplaceAll(string(scope), ".", "_"); !p.Has(key) {
 				t.Errorf("%s has no text for the scope %s: %s", p.Tag, scope, key)
-			}
-		}
-		for _, model := range modelOrder {
-			if !p.Has("model."+model) || !p.Has("model.about."+model) {
-				t.Errorf("%s has no text for the model %s", p.Tag, model)
 			}
 		}
 	}

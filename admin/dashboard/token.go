@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
 
 const (
@@ -69,24 +71,17 @@ func derive(secret []byte, info string) ([]byte, error) {
 	return key, nil
 }
 
-// access is what an access token says: who, in which log-in, until when.
-type access struct {
-	personID string
-	family   string
-	until    time.Time
-}
-
 type claims struct {
 	Family string `json:"sid"`
 	jwt.RegisteredClaims
 }
 
-func (k signingKeys) sign(a access, now time.Time) (string, error) {
+func (k signingKeys) sign(a site.Access, now time.Time) (string, error) {
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
-		Family: a.family,
+		Family: a.Family,
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: a.personID,
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(a.until),
+			Issuer: issuer, Audience: jwt.ClaimStrings{audience}, Subject: a.PersonID,
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(a.Until),
 		},
 	})
 	token.Header["kid"] = k.kid
@@ -98,7 +93,7 @@ func (k signingKeys) sign(a access, now time.Time) (string, error) {
 }
 
 // verify reads an access token that one of the keys signed and that is not expired.
-func (k signingKeys) verify(text string, now time.Time) (access, error) {
+func (k signingKeys) verify(text string, now time.Time) (site.Access, error) {
 	var c claims
 	_, err := jwt.ParseWithClaims(text, &c, func(t *jwt.Token) (any, error) {
 		kid, _ := t.Header["kid"].(string)
@@ -110,12 +105,12 @@ func (k signingKeys) verify(text string, now time.Time) (access, error) {
 	}, jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithIssuer(issuer), jwt.WithAudience(audience),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }))
 	if err != nil {
-		return access{}, fmt.Errorf("dashboard: access token: %w", err)
+		return site.Access{}, fmt.Errorf("dashboard: access token: %w", err)
 	}
 	if c.Subject == "" || c.Family == "" {
-		return access{}, errors.New("dashboard: access token names nobody")
+		return site.Access{}, errors.New("dashboard: access token names nobody")
 	}
-	return access{personID: c.Subject, family: c.Family, until: c.ExpiresAt.Time}, nil
+	return site.Access{PersonID: c.Subject, Family: c.Family, Until: c.ExpiresAt.Time}, nil
 }
 
 // successor returns the refresh token that follows another. It is always the same

@@ -3,6 +3,6 @@
 // plurals as each language does.
 //
 // What belongs here: what reads a catalogue and prints in a language. The texts stand beside
-// the pages that have them (admin/dashboard/texts); no HTML but what stands in a text, and
+// the pages that have them (admin/dashboard/site/texts); no HTML but what stands in a text, and
 // nothing about a page.
 package lang

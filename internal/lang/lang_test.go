@@ -14,7 +14,7 @@ import (
 // load reads the dashboard's catalogues.
 func load(t *testing.T) *Languages {
 	t.Helper()
-	l, err := Load(os.DirFS("../../admin/dashboard"))
+	l, err := Load(os.DirFS("../../admin/dashboard/site"))
 	if err != nil {
 		t.Fatal(err)
 	}

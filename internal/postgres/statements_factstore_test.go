@@ -140,7 +140,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Delivery().KnownSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}})),
 		tx.Delivery().InsertSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}}),
 		second(tx.Delivery().Streams(ctx, company, []delivery.StoredStream{{ID: []byte("s")}})),
-		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Top: 1}}),
+		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Stream: delivery.Stream{Top: 1}}}),
 		tx.Delivery().Forget(ctx, company, day.Day, day.Day, 10),
 		tx.PutProducts(ctx, company, []facts.Product{product}),
 		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),
@@ -234,7 +234,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 func countNulls(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
 	day := "2026-03-10"
 	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
-	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: rollup.NullSteps{}}
 	_, _, err := store.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
 		store.Mark(ctx, company, []facts.DaySpan{{From: day, To: day}}),

@@ -14,8 +14,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -39,13 +40,12 @@ func newStage(t testing.TB, config live.Config) *stage {
 	t.Helper()
 	s := &stage{Fixture: reporttest.New(t), t: t, hints: make(chan []byte), loginFor: time.Hour}
 	s.companyID = s.Store.Live.CompanyID
-	pages, err := dashboard.New(dashboard.Config{TokenSecret: []byte("0123456789abcdef0123456789abcdef")},
-		dashboard.Deps{Database: s.DB, Hints: func(context.Context, func([]byte) error) error { return nil }})
+	shared, err := site.New(site.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	hub := live.New(config, live.Deps{
-		Feed: pages,
+		Feed: money.New(shared, money.Config{}, s.DB),
 		Viewer: func(_ http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
 			if companyID != s.companyID || r.URL.Query().Get("person") == "" {
 				return live.Viewer{}, errors.New("not logged in")

@@ -42,7 +42,7 @@ func (t *Tx) InsertSeals(ctx context.Context, companyID string, seals []facts.Se
 		if err != nil {
 			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
 		}
-		body, err := explained.PackWhole(text)
+		body, err := explained.Pack(text)
 		if err != nil {
 			return fmt.Errorf("seal of order %s: %w", s.OrderID, err)
 		}

@@ -329,7 +329,7 @@ create table null_day (
   counted_at timestamptz,                 -- when the count began
   journeys   bigint not null default 0,
   left_out   bigint not null default 0,   -- of these: in no step, since the day has too many different steps
-  steps      bytea not null default '',   -- rollup.NullSteps, packed
+  steps      jsonb not null default '{}', -- rollup.NullSteps
   primary key (company_id, day)
 );
 
@@ -343,7 +343,7 @@ create table null_count (
   after      bytea not null,       -- the last visitor that was looked at (packed.ID)
   journeys   bigint not null,
   left_out   bigint not null,
-  steps      bytea not null,
+  steps      jsonb not null,
   primary key (company_id)
 );
 

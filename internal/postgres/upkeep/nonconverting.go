@@ -81,7 +81,7 @@ const (
 		insert into null_day (company_id, day, round) values (@company_id, @day, 0) on conflict (company_id, day) do nothing`
 	beginNullCount = `
 		insert into null_count (company_id, day, round, marks, began_at, after, journeys, left_out, steps)
-		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '' from null_day n where n.company_id = @company_id and n.day = @day
+		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '{}' from null_day n where n.company_id = @company_id and n.day = @day
 		on conflict (company_id) do nothing`
 )
 
@@ -115,9 +115,8 @@ func (t NullJourneys) Begin(ctx context.Context, companyID string, due *nonconve
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
 // their packed ids, and the packed id of the last one.
-func (t NullJourneys) VisitorsOfDay(
-	ctx context.Context, companyID, day string, after []byte, limit int,
-) (visitors []string, last []byte, err error) {
+func (t NullJourneys) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte,
+	limit int) (visitors []string, last []byte, err error) {
 	rows, err := t.tx.Query(ctx, `
 		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
 		limit @most`,

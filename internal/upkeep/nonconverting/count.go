@@ -41,8 +41,8 @@ type Count struct {
 	BeganAt  time.Time // UTC
 	After    []byte    // the last visitor that was looked at, packed
 	Journeys int64
-	LeftOut  int64  // of these: in no step
-	Steps    []byte // rollup.NullSteps, packed
+	LeftOut  int64 // of these: in no step
+	Steps    rollup.NullSteps
 }
 
 // Store counts null journeys, in one transaction. Each method works on the rows of one company.
@@ -97,10 +97,6 @@ func goOn(ctx context.Context, store Store, rules Rules, companyID string, count
 	if err != nil {
 		return false, err
 	}
-	steps, err := rollup.UnpackNullSteps(count.Steps)
-	if err != nil {
-		return false, err
-	}
 	for part := range slices.Chunk(visitors, visitorsPerRead) {
 		journeys, err := journeysOf(ctx, store, rules, companyID, count.Day, part)
 		if err != nil {
@@ -108,12 +104,12 @@ func goOn(ctx context.Context, store Store, rules Rules, companyID string, count
 		}
 		for _, j := range journeys {
 			count.Journeys++
-			if !steps.Add(j.Path) {
+			if !count.Steps.Add(j.Path) {
 				count.LeftOut++
 			}
 		}
 	}
-	count.After, count.Steps = last, steps.Pack()
+	count.After = last
 	if len(visitors) < chunk {
 		return true, store.End(ctx, companyID, count)
 	}

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 	"github.com/tributary-io/tributary/test/kafkadist"
 	"github.com/tributary-io/tributary/test/prove"
 	"github.com/tributary-io/tributary/test/prove/citus"
@@ -32,7 +32,7 @@ import (
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
 	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
-	return append(all, citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
+	return append(all, randomSection(), citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
 }
 
 func main() {
@@ -129,7 +129,7 @@ func (o options) prove(ctx context.Context) (err error) {
 func write(record *prove.Record, page, data string) error {
 	err := record.Write(data)
 	if err == nil {
-		err = wholefile.Write(page, func(w io.Writer) error { return record.WritePage(w, sections()) })
+		err = atomicfile.Write(page, func(w io.Writer) error { return record.WritePage(w, sections()) })
 	}
 	return err
 }

@@ -1,0 +1,66 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/attribution"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Config of the pages of events.
+type Config struct {
+	EdgeURL string // where the pages' script is loaded from; empty: the page shows an example
+	// Log reads the logs of events, and Rules the rules by which they are looked at.
+	// Without Log, the page of events says that there is no log here.
+	Log   EventLog
+	Rules RuleReader
+}
+
+// Database is what the pages of events read and keep. Errors are internal/commerce's
+// kinds.
+type Database interface {
+	ListAPIKeys(ctx context.Context, companyID string, limit int) ([]account.APIKey, error)
+	CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key account.APIKey, text string, err error)
+	Company(ctx context.Context, companyID string) (commerce.Company, error)
+	// ChangeSettings may return a *commerce.SettingsError.
+	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
+	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
+	// Signals tells what has come last.
+	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	// StoredEvents returns which of the ids are stored events.
+	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
+	// ErasedUntil returns, of the digests of keys, those of erased persons, and until when
+	// the person's events were erased.
+	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
+}
+
+// Pages are the pages of what comes from a shop. Safe for concurrent use.
+type Pages struct {
+	*site.Site
+	db       Database
+	edgeURL  string
+	eventLog EventLog
+	rules    RuleReader
+	reading  *site.Turns // of pages whose events are read
+	indexMu  sync.Mutex
+	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
+}
+
+// New makes the pages.
+func New(shared *site.Site, config Config, db Database) (*Pages, error) {
+	if config.Log != nil && config.Rules == nil {
+		return nil, errNoRules
+	}
+	return &Pages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
+		reading: site.NewTurns("events are being read", readsOfEvents, personsReads)}, nil
+}
+
+// Routes are the pages and forms.
+func (s *Pages) Routes() []site.Route {
+	return slices.Concat(s.eventRoutes(), s.installRoutes())
+}

@@ -1,0 +1,144 @@
+package money
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+func (s *Pages) listRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.OrdersPath + site.CSVEnding,
+			Handle: s.File("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
+				"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
+		{Pattern: "GET " + site.PayoutsPath + site.CSVEnding,
+			Handle: s.File("payouts",
+				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
+		{Pattern: "GET " + site.ReviewsPath + site.CSVEnding,
+			Handle: s.File("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
+				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
+		{Pattern: "GET " + site.StatementsPath + site.CSVEnding,
+			Handle: s.File("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
+				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
+	}
+}
+
+func (s *Pages) ordersFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+	query := r.URL.Query()
+	page := askedOrders(query)
+	if page.Text != "" || !orderFiltersAreGood(&page, query.Get("status")) {
+		return site.ErrBadAddress
+	}
+	filter := page.filter(query.Get("status"))
+	filter.Limit = site.RowsPerRead
+	for {
+		found, err := s.db.Orders(ctx, v.Current.CompanyID, filter)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		ids := make([]string, 0, len(found))
+		for _, o := range found {
+			ids = append(ids, storedOrderID(o))
+		}
+		sales, err := s.db.SalesOf(ctx, v.Current.CompanyID, ids)
+		if err != nil {
+			return err
+		}
+		for _, sale := range sales {
+			if err := f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency,
+				site.MinorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
+				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence),
+				site.MinorText(decimal.NewFromInt(sale.CommissionMinor), sale.Currency),
+				site.MinorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test)); err != nil {
+				return err
+			}
+		}
+		if len(found) < site.RowsPerRead {
+			return nil
+		}
+		filter.After = commerce.Cursor{At: found[len(found)-1].CreatedAt, OrderID: ids[len(ids)-1]}
+	}
+}
+
+func statusWord(status int) string {
+	if status < 0 || status >= len(site.StatusWords) {
+		return strconv.Itoa(status)
+	}
+	return site.StatusWords[status]
+}
+
+func (s *Pages) payoutsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+	var after commerce.BalanceCursor
+	for {
+		list, err := s.db.Balances(ctx, v.Current.CompanyID, s.DayOf(v), after, site.RowsPerRead)
+		if err != nil {
+			return err
+		}
+		for _, b := range list {
+			if err := f.Add(b.InfluencerID, b.Influencer, b.Currency, site.MinorText(b.ExpectedMinor, b.Currency),
+				site.MinorText(b.ReviewMinor, b.Currency),
+				site.MinorText(b.HeldMinor, b.Currency),
+				site.MinorText(b.PayableMinor, b.Currency), site.MinorText(b.PaidMinor, b.Currency)); err != nil {
+				return err
+			}
+		}
+		if len(list) < site.RowsPerRead {
+			return nil
+		}
+		after = list[len(list)-1].Cursor()
+	}
+}
+
+func (s *Pages) reviewsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+	var before commerce.Cursor
+	for {
+		list, err := s.db.Reviews(ctx, v.Current.CompanyID, before, site.RowsPerRead)
+		if err != nil {
+			return err
+		}
+		for _, review := range list {
+			sale := review.Sale
+			if err := f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Currency,
+				site.MinorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency), review.InfluencerID, review.Influencer,
+				site.MinorText(decimal.NewFromInt(review.CommissionMinor), sale.Currency),
+				site.MinorText(decimal.NewFromInt(review.FixedBRLMinor), commerce.BRL),
+				review.Reason); err != nil {
+				return err
+			}
+		}
+		if len(list) < site.RowsPerRead {
+			return nil
+		}
+		before = commerce.Cursor{At: list[len(list)-1].Sale.CreatedAt, OrderID: list[len(list)-1].Sale.OrderID}
+	}
+}
+
+func (s *Pages) statementsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+	var after commerce.StatementCursor
+	for {
+		list, err := s.db.Statements(ctx, v.Current.CompanyID, commerce.StatementFilter{}, after, site.RowsPerRead)
+		if err != nil {
+			return err
+		}
+		for _, st := range list {
+			opening, total := site.MinorText(st.OpeningMinor, st.Currency), site.MinorText(st.TotalMinor, st.Currency)
+			if st.State == commerce.StatementClosing { // not known yet
+				opening, total = "", ""
+			}
+			if err := f.Add(st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+				strconv.FormatInt(st.Lines, 10), opening, total,
+				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
+				return err
+			}
+		}
+		if len(list) < site.RowsPerRead {
+			return nil
+		}
+		after = list[len(list)-1].Cursor()
+	}
+}

@@ -1,0 +1,216 @@
+package money
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	ordersPerPage = 50
+)
+
+// ordersPage is what templates/orders.html shows.
+type ordersPage struct {
+	site.Head
+	Text, From, To, Coupon, Influencer string // what was asked for
+	Of, All                            string // the influencer whose orders these are, and the path of all orders; empty: all
+	Statuses                           []site.Option
+	List                               []site.OrderRow
+	More, First                        string
+	Searched                           bool
+	Begins                             bool   // no order ever came
+	Install                            string // path of the page that connects the shop
+}
+
+func (s *Pages) orderRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET /dashboard/order", Handle: s.order},
+		{Pattern: "POST /dashboard/order/evidence", Owner: true, Handle: s.decide},
+		{Pattern: "GET " + site.OrdersPath, Handle: s.orders},
+	}
+}
+
+// orders lists orders by filters, or looks for some by what a person knows of them:
+// their number, or the customer's e-mail, of which only the keyed hash is looked up.
+func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
+	query := r.URL.Query()
+	page := askedOrders(query)
+	page.Head = v.Head(v.Lang.T("orders.title"), "orders")
+	after, err := commerce.ParseCursor(query.Get("after"))
+	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
+		return
+	}
+	page.Statuses = []site.Option{{Label: v.Lang.T("orders.any")}}
+	for i, word := range site.StatusWords {
+		n := strconv.Itoa(i)
+		page.Statuses = append(page.Statuses, site.Option{Value: n, Label: v.Lang.T("status." + word), Chosen: n == query.Get("status")})
+	}
+	if err := s.ofInfluencer(r, v, &page, query.Get("status")); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	var list []commerce.Sale
+	if page.Text == "" {
+		page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "status", query.Get("status"), "from", page.From,
+			"to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
+	}
+	if page.Text != "" {
+		page.Searched = true
+		list, err = s.findOrders(r, v, page.Text)
+	} else {
+		list, err = s.listOrders(r, v, &page, query.Get("status"), after)
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	zone := site.ZoneOf(v.Current.Timezone)
+	for _, sale := range list {
+		row := site.ViewSale(v.Lang, sale, v.Current.CompanyID, zone)
+		row.Time = v.Lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
+		page.List = append(page.List, row)
+	}
+	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
+	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+query.Get("status") == ""
+	s.Render(w, r, http.StatusOK, "orders.html", page)
+}
+
+// ofInfluencer tells whose orders the page shows.
+func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, status string) error {
+	if page.Influencer == "" || page.Text != "" {
+		return nil
+	}
+	page.All = site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
+	of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(page.Influencer))
+	page.Of = of.Name
+	if errors.Is(err, commerce.ErrNotFound) {
+		page.Of, err = v.Lang.T("orders.archived"), nil
+	}
+	return err
+}
+
+// askedOrders reads what the address asks for.
+func askedOrders(query url.Values) ordersPage {
+	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"),
+		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
+}
+
+// filter is what was asked for, as the database takes it.
+func (page *ordersPage) filter(status string) commerce.OrderFilter {
+	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: fold.Code(page.Coupon), From: page.From, To: page.To}
+	if n, err := strconv.Atoi(status); err == nil {
+		filter.Status = &n
+	}
+	return filter
+}
+
+func orderFiltersAreGood(page *ordersPage, status string) bool {
+	for _, day := range []string{page.From, page.To} {
+		if _, err := commerce.ParseDay(day, time.UTC); day != "" && err != nil {
+			return false
+		}
+	}
+	known := status == "" || status == "0" || status == "1" || status == "2"
+	return known && (page.Influencer == "" || uuidtext.Is(page.Influencer)) && (page.Coupon == "" || commerce.IsID(page.Coupon)) &&
+		(page.Text == "" || commerce.IsID(page.Text))
+}
+
+func (s *Pages) findOrders(r *http.Request, v site.Request, text string) ([]commerce.Sale, error) {
+	search := commerce.OrderSearch{Text: text, Limit: ordersPerPage}
+	if strings.Contains(text, "@") && s.hasher != nil {
+		company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+		if err != nil {
+			return nil, err
+		}
+		keys := s.hasher.Company(company.CompanyID, company.Country)
+		if email := keys.Email(text); email != "" {
+			search.Email = append(search.Email, email)
+			if former, rotates := keys.Former(); rotates {
+				search.Email = append(search.Email, former.Email(text))
+			}
+		}
+	}
+	return s.db.FindOrders(r.Context(), v.Current.CompanyID, search)
+}
+
+// storedOrderID is an order's id, which its body has.
+func storedOrderID(o commerce.StoredOrder) string {
+	var body struct {
+		OrderID string `json:"orderId"`
+	}
+	_ = json.Unmarshal(o.Body, &body) // it was marshalled by the processor
+	return body.OrderID
+}
+
+func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, status string,
+	after commerce.Cursor) ([]commerce.Sale, error) {
+	filter := page.filter(status)
+	filter.After, filter.Limit = after, ordersPerPage+1
+	found, err := s.db.Orders(r.Context(), v.Current.CompanyID, filter)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	here := func(cursor string) string {
+		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
+			"influencer", page.Influencer, "after", cursor)
+	}
+	if !after.IsZero() {
+		page.First = here("")
+	}
+	ids := make([]string, 0, len(found))
+	for _, o := range found[:min(len(found), ordersPerPage)] {
+		ids = append(ids, storedOrderID(o))
+	}
+	if len(found) > ordersPerPage {
+		last := found[ordersPerPage-1]
+		page.More = here(commerce.Cursor{At: last.CreatedAt, OrderID: storedOrderID(last)}.String())
+	}
+	return s.db.SalesOf(r.Context(), v.Current.CompanyID, ids)
+}
+
+// decide is what the merchant decides about an influencer's link, as
+// POST /order/{orderId}/evidence does.
+func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request) {
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
+		Decision: r.PostForm.Get("decision")}
+	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	sale, err := s.db.ExplainedSale(r.Context(), v.Current.CompanyID, decision.OrderID)
+	if err == nil {
+		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
+		err = s.db.DecideEvidence(r.Context(), s.Author(v), decision)
+	}
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
+		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
+		return
+	case errors.Is(err, commerce.ErrTooManyDecisions):
+		s.ProblemOf(w, r, http.StatusConflict, "too_many_decisions")
+		return
+	case err != nil:
+		s.Unavailable(w, r, err)
+		return
+	}
+	to := site.OrderPath(v.Current.CompanyID, decision.OrderID)
+	if r.PostForm.Get("from") == "reviews" {
+		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
+	}
+	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
+		commerce.EvidenceWithdraw: "decided_withdraw"}
+	site.Done(w, r, to, what[decision.Decision])
+}

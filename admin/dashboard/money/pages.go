@@ -1,0 +1,82 @@
+package money
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/throttle"
+)
+
+// Config of the pages of money.
+type Config struct {
+	// Links signs the links that show an influencer one statement.
+	Links *statementlink.Signer
+	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
+	// not found by it.
+	Hasher *identity.Hasher
+}
+
+// Database is what the pages of money read and keep. Errors are internal/commerce's
+// kinds.
+type Database interface {
+	Company(ctx context.Context, companyID string) (commerce.Company, error)
+	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
+	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
+	// AskStatements may return commerce.ErrFutureDay and ErrTooManyStatements,
+	// PayStatement commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends.
+	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
+	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
+	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
+	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
+	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
+	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
+	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
+	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
+	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
+	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
+	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
+		limit int) ([]commerce.Statement, error)
+	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
+	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+	// LinkedStatement returns commerce.ErrNotFound where the links of that number were
+	// revoked.
+	LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error)
+	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
+	CompanyName(ctx context.Context, companyID string) (string, error)
+}
+
+// Pages are the pages of orders and of what is owed for them. Safe for concurrent use.
+type Pages struct {
+	*site.Site
+	db        Database
+	links     *statementlink.Signer
+	hasher    *identity.Hasher
+	linkReads *throttle.Buckets // of statements by their links
+}
+
+// New makes the pages.
+func New(shared *site.Site, config Config, db Database) *Pages {
+	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, linkReads: throttle.New(linkEvery, linkBurst)}
+}
+
+// Routes are the pages and forms of those who are logged in.
+func (s *Pages) Routes() []site.Route {
+	return slices.Concat(s.salesRoutes(), s.orderRoutes(), s.payoutRoutes(), s.listRoutes())
+}
+
+// Open are the pages of those who have a link to a statement.
+func (s *Pages) Open() []site.OpenRoute {
+	return []site.OpenRoute{
+		{Pattern: "GET " + statementlink.Path + "{token}", Handle: s.withLink(s.linked)},
+		{Pattern: "GET " + statementlink.Path + "{token}/csv", Handle: s.withLink(s.linkedCSV)},
+	}
+}

@@ -1,0 +1,377 @@
+package money
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/uuidtext"
+)
+
+const (
+	statementPath = "/dashboard/statement" // statementlink.Path begins with it, and has a token after it
+
+	balancesShown     = 500
+	reviewsPerPage    = 25
+	statementsPerPage = 50
+	// statementLinkLife is how long a link lets an influencer see their own statement.
+	statementLinkLife = 90 * 24 * time.Hour
+)
+
+// payoutsPage is what templates/payouts.html shows.
+type payoutsPage struct {
+	site.Head
+	Today     string
+	Form      *site.Form
+	List      []balanceRow
+	Hidden    bool  // there are more
+	Waiting   bool  // some wait for a decision
+	Waiting64 int64 // how many, up to a page
+	Reviews   string
+	Overview  []site.Tile
+}
+
+type balanceRow struct {
+	Influencer, Href                      string
+	Expected, Review, Held, Payable, Paid string
+}
+
+// reviewsPage is what templates/reviews.html shows.
+type reviewsPage struct {
+	site.Head
+	List        []reviewRow
+	More, First string
+	Clean       string // path of this page
+	Again       bool   // an order was decided about and is still here: the page asks for itself again
+}
+
+type reviewRow struct {
+	ID, Name, Href, When, Total string
+	InfluencerID, Influencer    string
+	Commission, Reason          string
+	Touches                     []touchLine
+	Decided                     bool // just now: it goes from here in a moment
+}
+
+// statementsPage is what templates/statements.html shows.
+type statementsPage struct {
+	site.Head
+	List        []statementRow
+	More, First string
+	Today       string
+	Closing     bool   // some are being closed: the page asks for itself again
+	Clean       string // path of this page
+	Again       string // that path, where the page is to ask for it by itself
+	Payouts     string // path of the page on which a period is closed
+	Link        string // a signed link that was made just now
+	LinkOf      string
+	Alert       string
+	Blocked     bool // nothing is paid until an owner confirms
+}
+
+type statementRow struct {
+	ID, Influencer, Period, Opening, Total, State, StateText, Paid string
+	Href                                                           string // of its page; empty: it is being closed
+	Lines                                                          int64
+	Payable, Closed                                                bool
+}
+
+func (s *Pages) payoutRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.PayoutsPath, Handle: s.payouts},
+		{Pattern: "GET " + site.ReviewsPath, Handle: s.reviews},
+		{Pattern: "GET " + site.StatementsPath, Handle: s.statements},
+		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
+		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
+		{Pattern: "POST " + site.StatementsPath, Owner: true, Handle: s.closeStatements},
+		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Handle: s.payStatement},
+		{Pattern: "POST " + site.StatementsPath + "/confirm", Owner: true, Handle: s.confirmRestored, Always: true},
+		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Handle: s.linkStatement},
+	}
+}
+
+func (s *Pages) payouts(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showPayouts(w, r, v, http.StatusOK, s.closingForm(v, nil))
+}
+
+// closingForm asks up to which day statements are made.
+func (s *Pages) closingForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "payouts", typed)
+	f.Add(site.Field{Name: "end_date", Type: "date", Required: true, Value: s.DayOf(v)})
+	return f
+}
+
+func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+	v.Here = site.StorePath(site.PayoutsPath, v.Current.CompanyID)
+	page := payoutsPage{Head: v.Head(v.Lang.T("payouts.title"), "payouts"), Form: f, Today: s.DayOf(v),
+		Reviews: site.StorePath(site.ReviewsPath, v.Current.CompanyID)}
+	list, err := s.db.Balances(r.Context(), v.Current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.File = site.StorePath(site.PayoutsPath+site.CSVEnding, v.Current.CompanyID)
+	if page.Hidden = len(list) > balancesShown; page.Hidden {
+		list = list[:balancesShown]
+	}
+	waiting, err := s.db.Reviews(r.Context(), v.Current.CompanyID, commerce.Cursor{}, reviewsPerPage+1)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.Waiting, page.Waiting64 = len(waiting) > 0, int64(len(waiting))
+	total := map[string]sums{"expected": {}, "review": {}, "held": {}, "payable": {}, "paid": {}}
+	for _, b := range list {
+		sum := func(kind string, minor decimal.Decimal) string {
+			total[kind].add(b.Currency, minor)
+			if minor.IsZero() {
+				return "–"
+			}
+			return v.Lang.Sum(minor, b.Currency)
+		}
+		page.List = append(page.List, balanceRow{
+			Influencer: b.Influencer, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", b.InfluencerID),
+			Expected: sum("expected", b.ExpectedMinor), Review: sum("review", b.ReviewMinor), Held: sum("held", b.HeldMinor),
+			Payable: sum("payable", b.PayableMinor), Paid: sum("paid", b.PaidMinor),
+		})
+	}
+	for _, kind := range []string{"expected", "review", "held", "payable", "paid"} {
+		lines := total[kind].lines(v.Lang, v.Current.Currency)
+		page.Overview = append(page.Overview,
+			site.Tile{ID: kind, Label: v.Lang.T("payouts." + kind), Lines: lines, Note: v.Lang.T("payouts." + kind + "_note"),
+				Size: site.SizeOf(lines...)})
+	}
+	s.Render(w, r, status, "payouts.html", page)
+}
+
+func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) {
+	before, err := commerce.ParseCursor(r.URL.Query().Get("before"))
+	if err != nil {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
+		return
+	}
+	list, err := s.db.Reviews(r.Context(), v.Current.CompanyID, before, reviewsPerPage+1)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page := reviewsPage{Head: v.Head(v.Lang.T("reviews.title"), "reviews")}
+	page.File = site.StorePath(site.ReviewsPath+site.CSVEnding, v.Current.CompanyID)
+	page.Clean = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+	if !before.IsZero() {
+		page.First = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+	}
+	if len(list) > reviewsPerPage {
+		list = list[:reviewsPerPage]
+		last := list[len(list)-1].Sale
+		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
+		page.More = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "before", older.String())
+	}
+	zone := site.ZoneOf(v.Current.Timezone)
+	for _, review := range list {
+		row := s.viewReview(v, review, zone)
+		row.Decided = row.ID == r.URL.Query().Get("decided")
+		page.Again = page.Again || row.Decided
+		page.List = append(page.List, row)
+	}
+	s.Render(w, r, http.StatusOK, "reviews.html", page)
+}
+
+func (s *Pages) viewReview(v site.Request, review commerce.Review, zone *time.Location) reviewRow {
+	l, sale := v.Lang, review.Sale
+	row := reviewRow{ID: sale.OrderID, Name: site.OrderName(sale), Href: site.OrderPath(v.Current.CompanyID, sale.OrderID),
+		When:  l.Time(sale.CreatedAt.In(zone)),
+		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
+		Reason: sentence(site.TextOf(l, "reason."+review.Reason, review.Reason))}
+	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
+	var parts []string
+	for _, a := range owed.Commissions() {
+		parts = append(parts, l.Money(a.Minor, a.Currency))
+	}
+	row.Commission = site.JoinAnd(l, parts)
+	var x facts.Explanation
+	if len(review.Explanation) == 0 || json.Unmarshal(review.Explanation, &x) != nil {
+		return row // the order's own page tells what is missing
+	}
+	for _, t := range x.Touches {
+		if t.InfluencerID == review.InfluencerID && len(row.Touches) < 5 {
+			row.Touches = append(row.Touches, viewTouch(l, t, zone))
+		}
+	}
+	return row
+}
+
+// sentence begins a text with a capital letter and ends it with a full stop.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
+}
+
+func (s *Pages) statements(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showStatements(w, r, v, http.StatusOK, statementsPage{})
+}
+
+func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Request, status int, page statementsPage) {
+	var after commerce.StatementCursor
+	if text := r.URL.Query().Get("after"); text != "" && r.Method == http.MethodGet {
+		var err error
+		if after, err = commerce.ParseStatementCursor(text); err != nil {
+			s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
+			return
+		}
+		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID)
+	}
+	if r.Method != http.MethodGet {
+		v.Here = site.StorePath(site.StatementsPath, v.Current.CompanyID)
+	}
+	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
+	page.Blocked = !v.Current.RestoredAt.IsZero()
+	page.Payouts, page.Clean = site.StorePath(site.PayoutsPath, v.Current.CompanyID), site.StorePath(site.StatementsPath, v.Current.CompanyID)
+	page.File = site.StorePath(site.StatementsPath+site.CSVEnding, v.Current.CompanyID)
+	list, err := s.db.Statements(r.Context(), v.Current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	if len(list) > statementsPerPage {
+		list = list[:statementsPerPage]
+		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, "after", list[len(list)-1].Cursor().String())
+	}
+	zone := site.ZoneOf(v.Current.Timezone)
+	for _, st := range list {
+		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
+			Opening: v.Lang.Sum(st.OpeningMinor, st.Currency),
+			Total:   v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
+		if !row.Closed { // its amounts are not known yet
+			row.Opening, row.Total = "–", "–"
+		} else {
+			row.Href = site.StorePath(statementPath, v.Current.CompanyID, "id", st.StatementID)
+		}
+		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
+			commerce.StatementPaid: "approved"}[st.State], v.Lang.T("statements.state_"+st.State)
+		if st.Carried {
+			row.StateText = v.Lang.T("statements.carried")
+		}
+		if !st.PaidAt.IsZero() {
+			row.Paid = v.Lang.T("statements.paid_at", v.Lang.Date(st.PaidAt.In(zone)), st.Reference)
+		}
+		page.Closing = page.Closing || st.State == commerce.StatementClosing
+		page.List = append(page.List, row)
+	}
+	if page.Closing && page.Link == "" && page.Alert == "" && page.First == "" { // else there is something to read first
+		page.Again = page.Clean
+	}
+	s.Render(w, r, status, "statements.html", page)
+}
+
+// closeStatements asks for a statement of each influencer and currency.
+func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.Request) {
+	f := s.closingForm(v, r.PostForm)
+	asked := commerce.Closing{EndDate: r.PostForm.Get("end_date")}
+	f.Refuse(asked.Check(), nil)
+	if !f.Failed() {
+		_, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
+		switch {
+		case errors.Is(err, commerce.ErrFutureDay):
+			f.Fail("end_date", v.Lang.T("payouts.future"))
+		case errors.Is(err, commerce.ErrTooManyStatements):
+			f.Fail("end_date", v.Lang.T("payouts.too_many"))
+		case err != nil:
+			s.Unavailable(w, r, err)
+			return
+		}
+	}
+	if f.Failed() {
+		s.showPayouts(w, r, v, http.StatusUnprocessableEntity, f)
+		return
+	}
+	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statements_asked")
+}
+
+// payStatement records that a statement was paid.
+func (s *Pages) payStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
+	zone := site.ZoneOf(v.Current.Timezone)
+	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
+	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
+		Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
+	fail := func(status int, key string) {
+		s.showStatements(w, r, v, status, statementsPage{Alert: v.Lang.T("statements." + key)})
+	}
+	if !uuidtext.Is(payment.StatementID) {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
+		return
+	}
+	if bad := payment.Check(s.Now()); dayErr != nil || bad.Any() {
+		fail(http.StatusUnprocessableEntity, "bad_payment")
+		return
+	}
+	err := s.db.PayStatement(r.Context(), s.Author(v), payment)
+	switch {
+	case errors.Is(err, commerce.ErrNotClosed):
+		fail(http.StatusConflict, "not_closed")
+	case errors.Is(err, commerce.ErrCarried):
+		fail(http.StatusConflict, "is_carried")
+	case errors.Is(err, commerce.ErrPaidOtherwise):
+		fail(http.StatusConflict, "paid_otherwise")
+	case errors.Is(err, commerce.ErrRestored):
+		fail(http.StatusConflict, "blocked")
+	case err != nil:
+		s.NotFoundOr(w, r, err, "no_statement")
+	default:
+		site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statement_paid")
+	}
+}
+
+// confirmRestored lets the store pay again after its database was restored.
+func (s *Pages) confirmRestored(w http.ResponseWriter, r *http.Request, v site.Request) {
+	if _, err := s.db.ConfirmRestored(r.Context(), s.Author(v)); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "restored_confirmed")
+}
+
+// linkStatement makes a signed link that lets the influencer see the statement.
+func (s *Pages) linkStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
+	id := strings.ToLower(r.PostForm.Get("statement"))
+	if !uuidtext.Is(id) {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
+		return
+	}
+	statement, err := s.db.Statement(r.Context(), v.Current.CompanyID, id)
+	var number int64
+	if err == nil {
+		number, err = s.db.LinkNumber(r.Context(), s.Author(v), id, false)
+	}
+	var link string
+	if err == nil {
+		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.Current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
+			Number: number, Expires: s.Now().Add(statementLinkLife)})
+	}
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_statement")
+		return
+	}
+	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: link})
+}
+
+// StatementLink returns the address of a statement's page, which works without a log-in, as
+// browsers reach it.
+func (s *Pages) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
+	token, err := s.links.Token(l)
+	return s.OriginFor(r) + statementlink.Path + token, err
+}

@@ -1,0 +1,135 @@
+package money
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/lang"
+)
+
+// english is the first language.
+func english(t *testing.T) *lang.Printer {
+	t.Helper()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Of("en")
+}
+
+func TestCausesAreToldInTheStoresTime(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("America/Sao_Paulo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(cause, want string) {
+		t.Helper()
+		if got := causeWords(english(t), cause, zone); got != want {
+			t.Errorf("%s: %q, want %q", cause, got, want)
+		}
+	}
+	f("order 2026-11-21T07:04:00Z", "order as of 21 Nov 2026, 04:04")
+	f("event 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
+	f("rule 5 cost", "agreement changed (revision 5)")
+	f("rule 6 coupon", "coupon changed (revision 6)")
+	f("rule 6 settings", "settings changed (revision 6)")
+	f("evidence 9", "decision about the link (revision 9)")
+	f("copy 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
+	f("rule 7", "rule 7")
+	f("something else", "something else")
+}
+
+func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
+	t.Parallel()
+	f := func(fixed int64, share, entry, order, want string) {
+		t.Helper()
+		l := commerce.LedgerEntry{FixedFeeMinor: fixed, VarFee: decimal.RequireFromString(share), Currency: entry}
+		if got := strings.ReplaceAll(agreement(english(t), l, order), "\u00a0", " "); got != want {
+			t.Errorf("%d and %s%% in %s of an order in %s: %q, want %q", fixed, share, entry, order, got, want)
+		}
+	}
+	f(0, "10", "BRL", "BRL", "10% agreement")
+	f(500, "12.5", "BRL", "BRL", "R$ 5.00 an order + 12.5% agreement")
+	f(1250, "10", "USD", "USD", "10% agreement")
+	f(1250, "10", "BRL", "USD", "R$ 12.50 an order agreement")
+	f(0, "0", "BRL", "BRL", "agreement")
+}
+
+func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
+	t.Parallel()
+	const ana = `{"winner":{"influencer":"Ana","evidence":"coupon"},"commissions":[{"amount":10,"currency":"USD"},{"amount":12.5,` +
+		`"currency":"BRL"}],"state":"earned"}`
+	const bia = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"none","reason":"no_agreement"}`
+	const cancelled = `{"winner":{"influencer":"Bia","evidence":"link"},"commissions":[],"state":"reversed"}`
+	const nobody = `{"winner":null,"commissions":[],"state":"none","reason":"no_winner"}`
+	f := func(name, withoutCoupon, withoutLink string, want ...string) {
+		t.Helper()
+		var x facts.Explanation
+		if err := json.Unmarshal([]byte(`{"counterfactual":{"without_coupon":`+withoutCoupon+`,"without_link":`+withoutLink+`}}`),
+			&x); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.ReplaceAll(strings.Join(whatIf(english(t), x), "|"), "\u00a0", " ")
+		if got != strings.Join(want, "|") {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f("a coupon alone", nobody, ana, "Without the coupon, nobody would be credited.")
+	f("a link alone", bia, nobody, "Without the link, nobody would be credited.")
+	f("both", bia, ana, "Without the coupon, Bia would be credited by link, and nothing would be owed.",
+		"Without the link, Ana would be credited by coupon, with US$ 10.00 and R$ 12.50.")
+	f("cancelled", cancelled, nobody, "Without the link, nobody would be credited.")
+	f("neither", nobody, nobody)
+}
+
+func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
+	t.Parallel()
+	f := func(cause, want string) {
+		t.Helper()
+		if got := takenBack(english(t), cause); got != want {
+			t.Errorf("%s: %q, want %q", cause, got, want)
+		}
+	}
+	f("order 2026-03-15T12:00:00Z", "taken back: the order was returned or changed")
+	f("event 01938a4e-0000-7000-8000-000000000000", "taken back: a visit became known")
+	f("rule 12 cost", "taken back: change of agreement")
+	f("evidence 12", "taken back: the store decided about the link")
+	f("", "")
+}
+
+func TestEachReasonOfNoPayHasWords(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring,
+		facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
+		if got := unpaidWords(english(t), reason); len(got) < len("Nothing is owed: .")+10 {
+			t.Errorf("%s: %q", reason, got)
+		}
+	}
+	if got := unpaidWords(english(t), ""); got != "" {
+		t.Errorf("no reason: %q", got)
+	}
+}
+
+// A model that is added needs its text in each language.
+func TestEveryModelHasWords(t *testing.T) {
+	t.Parallel()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.All() {
+		for _, model := range modelOrder {
+			if !p.Has("model."+model) || !p.Has("model.about."+model) {
+				t.Errorf("%s has no text for the model %s", p.Tag, model)
+			}
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package report
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/models"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+const (
+	reportPath   = "/dashboard/report.csv"
+	mostChannels = 100
+)
+
+// overviewPage is what templates/overview.html shows.
+type overviewPage struct {
+	site.Head
+	Span     spanForm
+	Tiles    []site.Tile
+	Chart    *site.Chart
+	Model    string // as words
+	About    string // what the model does
+	Nulls    string // of markov: how many visitors did not buy
+	Channels []channelRow
+	Hidden   string // how many channels the table leaves out
+	CSV      string // of the channels
+	Empty    bool   // nothing happened in these days
+	Begins   bool   // no order ever came
+	Install  string
+}
+
+// channelRow is a channel: what a model gives to it, and what the contract pays.
+type channelRow struct {
+	Name, Href             string
+	Orders, Credited, Part string // by the model
+	Percent                int
+	Paid, Commission       string // by the contract; empty: nobody is paid
+	credited, paid         decimal.Decimal
+}
+
+// overviewTiles are the metrics of the report sales that are shown, in order.
+var overviewTiles = []string{"sales", "orders", "attributed_share", "commission", "cost", "roas", "cac", "new_customers",
+	"returning_orders", "clicks", "visits", "conversion"}
+
+// overviewColumns are those of the table behind the chart, beside the sales.
+var overviewColumns = []string{"orders", "attributed_share", "commission", "cost", "roas", "visits", "conversion"}
+
+func (s *Pages) overviewRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.OverviewPath, Handle: s.overview},
+		{Pattern: "GET " + reportPath, Handle: s.reportCSV},
+	}
+}
+
+func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request) {
+	a, err := s.askedOf(r, v, models.All)
+	if err != nil {
+		s.Refuse(w, r, err)
+		return
+	}
+	page := overviewPage{Head: v.Head(v.Lang.T("overview.title"), "overview"), Span: a.formOf(v, site.OverviewPath, true, true, models.All)}
+	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
+	page.Span.CSVIs = v.Lang.T("overview.csv")
+	page.CSV = a.address(reportPath, "report", string(reports.Channels))
+	sales, err := s.report(r, a, reports.Sales, a.By)
+	if err != nil {
+		s.Refuse(w, r, err)
+		return
+	}
+	page.Span.currencies(a, sales)
+	page.Tiles, page.Chart = tilesOf(v.Lang, sales, overviewTiles), salesChart(v.Lang, sales)
+	if page.Empty = isEmpty(sales); page.Empty {
+		has, err := s.db.HasOrders(r.Context(), v.Current.CompanyID)
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+		page.Begins, page.Install = !has, site.StorePath(site.InstallPath, v.Current.CompanyID)
+	}
+	if err := s.overviewChannels(r, v, a, &page); err != nil {
+		s.Refuse(w, r, err)
+		return
+	}
+	s.Render(w, r, http.StatusOK, "overview.html", page)
+}
+
+// report reads one report of what a page asks for. A report that depends on no model is
+// read without one.
+func (s *Pages) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
+	q := a.Query
+	q.Name, q.By = name, by
+	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
+		q.Model = ""
+	}
+	if name != reports.Sales {
+		q.Compare = reports.NoComparison
+	}
+	return s.db.Report(r.Context(), q)
+}
+
+// isEmpty reports whether nobody did anything in the days of the report sales: all of its
+// totals are 0, but for costs.
+func isEmpty(r *reports.Report) bool {
+	for i, m := range r.Spec.Metrics {
+		if m.Name != "cost" && !r.Totals.Sums[i].IsZero() {
+			return false
+		}
+	}
+	return len(r.OtherCurrencies) == 0
+}
+
+// tilesOf are totals of a report, with how they differ from those before.
+func tilesOf(l *lang.Printer, r *reports.Report, names []string) (list []site.Tile) {
+	for _, name := range names {
+		line := figureOf(l, r, r.Totals, name)
+		size := site.SizeOf(line)
+		list = append(list, site.Tile{ID: "sum-" + name, Label: l.T("overview." + name), Lines: []string{site.Breakable(line, size)},
+			Note: changeOf(l, r, name), Size: size})
+	}
+	return list
+}
+
+func salesChart(l *lang.Printer, r *reports.Report) *site.Chart {
+	column, bars := r.Spec.Column("sales"), []site.Bar{}
+	for _, row := range r.Rows {
+		value, _ := r.Value(row, column)
+		b := site.Bar{Label: l.Day(row.Period), Value: value, Text: figureOf(l, r, row, "sales")}
+		for _, name := range overviewColumns {
+			b.More = append(b.More, figureOf(l, r, row, name))
+		}
+		bars = append(bars, b)
+	}
+	c := site.NewChart(l.T("overview.by_period"), l.T("overview.period"), l.T("overview.sales"), bars)
+	for _, name := range overviewColumns {
+		c.More = append(c.More, l.T("overview."+name))
+	}
+	return c
+}
+
+// overviewChannels fills the table of channels: what the model gives to each, beside what
+// is paid by contract, whatever the model says.
+func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
+	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
+	if err != nil {
+		return err
+	}
+	partners, err := s.report(r, a, reports.Influencers, reports.ByTotal)
+	if err != nil {
+		return err
+	}
+	model := channels.Query.Model
+	page.Model, page.About = v.Lang.T("model."+model), v.Lang.T("model.about."+model)
+	if model == models.Markov {
+		page.Nulls = nullsText(v.Lang, channels.Nulls)
+	}
+	rows := mergeChannels(v.Lang, channels, partners)
+	if extra := len(rows) - mostChannels; extra > 0 {
+		page.Hidden, rows = v.Lang.N("report.hidden", int64(extra)), rows[:mostChannels]
+	}
+	for i := range rows {
+		if rows[i].Href != "" {
+			rows[i].Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", rows[i].Href)
+		}
+	}
+	page.Channels = rows
+	return nil
+}
+
+// mergeChannels returns the channels of a model with what the influencers among them are
+// paid, and the influencers who are paid and have no credit. Href is the influencer's id.
+func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channelRow {
+	type contract struct {
+		name string
+		sums []decimal.Decimal
+	}
+	contracts := map[string]*contract{}
+	sales, commission := partners.Spec.Column("sales"), partners.Spec.Column("commission")
+	for _, row := range partners.Rows {
+		id := row.Texts[0]
+		c := contracts[id]
+		if c == nil {
+			c = &contract{row.Texts[1], []decimal.Decimal{decimal.Zero, decimal.Zero}}
+			contracts[id] = c
+		}
+		c.sums[0], c.sums[1] = c.sums[0].Add(row.Sums[sales]), c.sums[1].Add(row.Sums[commission])
+	}
+	var rows []channelRow
+	pay := func(row *channelRow, c *contract) {
+		row.paid = c.sums[0]
+		row.Paid, row.Commission = l.Sum(c.sums[0], partners.Query.Currency), l.Sum(c.sums[1], partners.Query.Currency)
+	}
+	all := channels.Totals.Sums[channels.Spec.Column("credited_sales")]
+	for _, line := range channels.Rows {
+		credited := line.Sums[channels.Spec.Column("credited_sales")]
+		row := channelRow{Name: line.Texts[0], Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
+			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"),
+			Percent: part(credited, all), credited: credited}
+		if row.Href == "" {
+			row.Name = site.ChannelWords(l, row.Name)
+		} else if c := contracts[row.Href]; c != nil {
+			pay(&row, c)
+			delete(contracts, row.Href)
+		}
+		rows = append(rows, row)
+	}
+	for id, c := range contracts {
+		if c.sums[0].IsZero() && c.sums[1].IsZero() {
+			continue
+		}
+		row := channelRow{Name: c.name, Href: id, Orders: l.Count(0), Credited: l.Sum(decimal.Zero, partners.Query.Currency),
+			Part: l.Share(decimal.Zero, decimal.NewFromInt(1))}
+		pay(&row, c)
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y channelRow) int {
+		return cmp.Or(y.credited.Cmp(x.credited), y.paid.Cmp(x.paid), strings.Compare(x.Name, y.Name), strings.Compare(x.Href, y.Href))
+	})
+	return rows
+}
+
+// reportCSV is a report of a page's days as a file.
+func (s *Pages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request) {
+	name := reports.Name(r.URL.Query().Get("report"))
+	if name == "" {
+		name = reports.Sales
+	}
+	spec := reports.SpecOf(name)
+	if len(spec.Metrics) == 0 {
+		s.Refuse(w, r, site.ErrBadAddress)
+		return
+	}
+	a, err := s.askedOf(r, v, spec.Models)
+	if err == nil && a.Alert != "" {
+		err = site.ErrBadAddress // a file has no place to tell it
+	}
+	if err != nil {
+		s.Refuse(w, r, err)
+		return
+	}
+	by := a.By
+	if !spec.Every && name != reports.Delivery {
+		by = reports.ByTotal
+	}
+	report, err := s.report(r, a, name, by)
+	if err != nil {
+		s.Refuse(w, r, err)
+		return
+	}
+	sendCSV(w, string(name), a, report.CSV())
+}
+
+func sendCSV(w http.ResponseWriter, name string, a asked, file []byte) {
+	site.SendFile(w, name+"-"+a.Start+"-"+a.End, file)
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/internal/signs"
+)
+
+// Database is what the pages of reports read. Errors are internal/commerce's kinds.
+type Database interface {
+	AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]account.AuditEntry, error)
+	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
+	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
+	HasOrders(ctx context.Context, companyID string) (bool, error)
+	// Report may return reports.ErrTooManyRows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
+	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
+}
+
+// Pages are the pages of reports. Safe for concurrent use.
+type Pages struct {
+	*site.Site
+	db        Database
+	signsWait time.Duration
+}
+
+// New makes the pages. signsWait is how long a page waits for a report of signs
+// that is not kept; default 2 s.
+func New(shared *site.Site, signsWait time.Duration, db Database) *Pages {
+	return &Pages{Site: shared, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
+}
+
+// Routes are the pages and files.
+func (s *Pages) Routes() []site.Route {
+	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(), s.auditRoutes())
+}

@@ -1,0 +1,496 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/boombuler/barcode/qr"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/preview"
+	"github.com/tributary-io/tributary/internal/uuidtext"
+)
+
+// influencerPage is what templates/influencer.html shows.
+type influencerPage struct {
+	site.Head
+	ID, Name, Category string
+	Campaigns          []campaignBlock
+	Costs              []agreementLine
+	Coupons            *timeline
+	Orders             string      // path of the influencer's orders
+	Signs              string      // path of the signs that are about the influencer
+	Clicks             *site.Chart // of all links, by day
+	Clicked            string      // how many clicks these are
+	Unproven           *site.Form  // the influencer's own setting
+	Links, Coupon      *site.Form  // to add
+	Cost               *site.Form
+	Alert              string
+	Archived           string // since when; empty: it is not
+}
+
+type campaignBlock struct {
+	ID, Name string
+	Links    []linkLine
+	Coupons  []couponLine
+}
+
+type linkLine struct {
+	Short       string // as people share it; the code alone where the short host is not known
+	Copy        string // with https://; empty where it is not known
+	Destination string
+	Code        string // path of its QR code; empty where the short host is not known
+	Clicks      string // in the last days
+}
+
+type couponLine struct {
+	Code, Period string
+	State        string // active | ahead | over: also a class
+	StateText    string
+}
+
+type agreementLine struct{ ID, Formula, For, Period string }
+
+// timeline is the coupons' periods on one line of time, for an SVG.
+type timeline struct {
+	Rows                   []timelineRow
+	First, Last            string
+	Today, Width, Height   int
+	TodayText, Description string
+}
+
+type timelineRow struct {
+	Code, Text, State string
+	X, W, Y           int
+}
+
+func (s *Pages) influencer(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showInfluencer(w, r, v, http.StatusOK, influencerPage{})
+}
+
+// forms of the page, empty.
+func (s *Pages) linksForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "l-"
+	f.Add(site.Field{Name: "campaign", Max: commerce.MaxName})
+	f.Add(site.Field{Name: "links", Type: "textarea", Required: true})
+
+	return f
+}
+
+func (s *Pages) couponForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "k-"
+	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, false)})
+	s.couponFields(f, true)
+	return f
+}
+
+func (s *Pages) agreementForm(v site.Request, i commerce.Influencer, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "influencer", typed)
+	f.IDs = "c-"
+	f.Add(site.Field{Name: "campaign_id", Type: "select", Options: s.campaignOptions(v, i, true)})
+	s.costFields(v, f, true)
+	return f
+}
+
+// campaignOptions are an influencer's campaigns; with all, "any" is the first.
+func (s *Pages) campaignOptions(v site.Request, i commerce.Influencer, all bool) (list []site.Option) {
+	if all {
+		list = append(list, site.Option{Label: v.Lang.T("influencer.any_campaign")})
+	}
+	for _, c := range i.Campaigns {
+		list = append(list, site.Option{Value: c.CampaignID, Label: campaignName(v, c)})
+	}
+	return list
+}
+
+func campaignName(v site.Request, c commerce.Campaign) string {
+	if c.Name == "" {
+		return v.Lang.T("influencer.no_campaign")
+	}
+	return c.Name
+}
+
+// showInfluencer shows the influencer whose id the address has. Forms that are nil
+// are shown empty.
+func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	v.Here = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
+	page.Head, page.ID, page.Name, page.Category = v.Head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
+	page.Orders = site.StorePath(site.OrdersPath, v.Current.CompanyID, "influencer", i.InfluencerID)
+	if page.Links == nil {
+		page.Links = s.linksForm(v, nil)
+	}
+	if page.Coupon == nil {
+		page.Coupon = s.couponForm(v, i, nil)
+	}
+	if page.Cost == nil {
+		page.Cost = s.agreementForm(v, i, nil)
+	}
+	if !i.ArchivedAt.IsZero() {
+		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
+	}
+	today := s.DayOf(v)
+	clicks, err := s.clicksOf(r.Context(), v, i, today)
+	if err == nil && page.Unproven == nil {
+		var own string
+		own, err = s.db.UnprovenOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
+		page.Unproven = s.unprovenForm(v, own, nil)
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.File = site.StorePath(site.InfluencerPath+site.CSVEnding, v.Current.CompanyID, "id", i.InfluencerID)
+	page.Clicks, page.Clicked = clicks.chart, v.Lang.N("influencer.n_clicks", clicks.total)
+	page.Signs = site.StorePath(site.SignsPath, v.Current.CompanyID, "influencer", i.InfluencerID)
+	names := map[string]string{}
+	for _, c := range i.Campaigns {
+		names[c.CampaignID] = campaignName(v, c)
+		page.Campaigns = append(page.Campaigns, s.viewCampaign(v, i, c, clicks.byCode, today))
+	}
+	for _, c := range i.Costs {
+		page.Costs = append(page.Costs, viewCost(v.Lang, c, names[c.CampaignID]))
+	}
+	page.Coupons = s.timelineOf(v, i.Coupons, today)
+	s.Render(w, r, status, "influencer.html", page)
+}
+
+func (s *Pages) viewCampaign(v site.Request, i commerce.Influencer, c commerce.Campaign, clicks map[string]int64,
+	today string) campaignBlock {
+	block := campaignBlock{ID: c.CampaignID, Name: campaignName(v, c)}
+	for _, link := range i.Links {
+		if link.CampaignID == c.CampaignID {
+			line := linkLine{Destination: link.URL, Clicks: v.Lang.N("influencer.n_clicks", clicks[link.Code])}
+			if line.Short, line.Copy = s.shortLink(link.Code); line.Copy != "" {
+				line.Code = site.StorePath(site.InfluencerPath+"/qr.svg", v.Current.CompanyID, "id", i.InfluencerID, "code", link.Code)
+			}
+			block.Links = append(block.Links, line)
+		}
+	}
+	for _, coupon := range i.Coupons {
+		if coupon.CampaignID == c.CampaignID {
+			state := stateOf(coupon.CouponTerms, today)
+			block.Coupons = append(block.Coupons,
+				couponLine{Code: coupon.Code, Period: v.Lang.Period(coupon.StartDate, coupon.EndDate), State: state,
+					StateText: v.Lang.T("coupon." + state)})
+		}
+	}
+	return block
+}
+
+// stateOf says whether a coupon is in force on a day: active, ahead or over.
+func stateOf(c commerce.CouponTerms, today string) string {
+	switch {
+	case c.StartDate != "" && c.StartDate > today:
+		return "ahead"
+	case c.EndDate != "" && c.EndDate < today:
+		return "over"
+	}
+	return "active"
+}
+
+// influencerOf returns the influencer whose id the address has, or answers that
+// there is none.
+func (s *Pages) influencerOf(w http.ResponseWriter, r *http.Request, v site.Request) (i commerce.Influencer, ok bool) {
+	err := error(commerce.ErrNotFound)
+	if id := r.URL.Query().Get("id"); uuidtext.Is(id) {
+		i, err = s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(id))
+	}
+	if err == nil && !i.ArchivedAt.IsZero() && r.Method != http.MethodGet {
+		err = commerce.ErrNotFound // nothing of it can be changed
+	}
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_influencer")
+		return i, false
+	}
+	return i, true
+}
+
+// Units of the timeline's SVG, and the days that it shows around today.
+const (
+	timelineWidth  = 1000
+	rowHeight      = 22
+	timelineBefore = 183
+	timelineAfter  = 182
+	mostTimeline   = 30
+)
+
+// timelineOf puts the coupons that are in force within a year around today on a
+// line of time; nil where there are none.
+func (s *Pages) timelineOf(v site.Request, coupons []commerce.Coupon, today string) *timeline {
+	now, err := time.Parse(time.DateOnly, today)
+	if err != nil || len(coupons) == 0 {
+		return nil
+	}
+	first, last := now.AddDate(0, 0, -timelineBefore), now.AddDate(0, 0, timelineAfter)
+	t := &timeline{First: v.Lang.Date(first), Last: v.Lang.Date(last), Width: timelineWidth, TodayText: v.Lang.T("sales.today")}
+	at := func(day string, otherwise time.Time) int {
+		when, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			when = otherwise
+		}
+		days := int(when.Sub(first) / (24 * time.Hour))
+		return max(0, min(timelineWidth, days*timelineWidth/(timelineBefore+timelineAfter)))
+	}
+	t.Today = at(today, now)
+	for _, c := range coupons {
+		if c.EndDate != "" && c.EndDate < first.Format(time.DateOnly) || c.StartDate > last.Format(time.DateOnly) || len(t.Rows) == mostTimeline {
+			continue
+		}
+		row := timelineRow{Code: c.Code, Text: c.Code + ": " + v.Lang.Period(c.StartDate, c.EndDate), State: stateOf(c.CouponTerms, today),
+			X: at(c.StartDate, first), Y: len(t.Rows) * rowHeight}
+		row.W = max(4, at(c.EndDate, last)-row.X)
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	t.Height = len(t.Rows) * rowHeight
+	return t
+}
+
+// linkCode is the QR code of a short link, as SVG.
+func (s *Pages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	address := ""
+	for _, link := range i.Links {
+		if link.Code == r.URL.Query().Get("code") {
+			_, address = s.shortLink(link.Code)
+		}
+	}
+	if address == "" {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	code, err := qr.Encode(address, qr.M, qr.Auto)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	const quiet = 4 // modules around the code (ISO/IEC 18004)
+	size := code.Bounds().Dx()
+	var path strings.Builder
+	for y := range size {
+		for x := range size {
+			if dark, _, _, _ := code.At(x, y).RGBA(); dark == 0 {
+				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" `+
+		`shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
+		size+2*quiet, path.String())
+}
+
+// influencerHere is the address of an influencer's page.
+func (s *Pages) influencerHere(v site.Request, i commerce.Influencer) string {
+	return site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
+}
+
+// back leads to the influencer's page after a form.
+func (s *Pages) back(w http.ResponseWriter, r *http.Request, v site.Request, what string) {
+	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", r.URL.Query().Get("id")), what)
+}
+
+// saveHere saves a form of an influencer's page, and answers: with page, which has the form,
+// where something typed is wrong.
+func (s *Pages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, f *site.Form,
+	page influencerPage, change preview.Change) {
+	if !f.Failed() {
+		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
+		if err != nil && !s.refuseRule(f, err) {
+			s.NotFoundOr(w, r, err, "no_influencer")
+			return
+		}
+		if answered {
+			return
+		}
+	}
+	if f.Failed() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, page)
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+// removeHere removes something of an influencer, and answers.
+func (s *Pages) removeHere(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, what string,
+	change preview.Change) {
+	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), change)
+	switch {
+	case answered:
+	case err != nil:
+		s.NotFoundOr(w, r, err, "no_influencer")
+	default:
+		s.back(w, r, v, what)
+	}
+}
+
+// refuseRule shows an error of the database that is the person's to correct; false
+// for another error.
+func (s *Pages) refuseRule(f *site.Form, err error) bool {
+	var conflict *commerce.CouponConflictError
+	switch {
+	case errors.As(err, &conflict):
+		for _, c := range conflict.Conflicts {
+			f.Fail("code", f.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, f.Lang.Period(c.StartDate, c.EndDate)))
+		}
+	case errors.Is(err, commerce.ErrTooManyCosts):
+		f.Fail("var_fee", f.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts))
+	case errors.Is(err, commerce.ErrCampaignTaken), errors.Is(err, commerce.ErrCampaignName):
+		f.Fail("campaign", f.Lang.T("influencer.campaign_taken"))
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	category := strings.TrimSpace(r.PostForm.Get("category"))
+	if bad := commerce.CheckCategory(i.Name, category); bad.Any() {
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: site.ViolationText(v.Lang, bad.List[0])})
+		return
+	}
+	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, category); err != nil {
+		s.NotFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	s.back(w, r, v, "influencer_saved")
+}
+
+func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.linksForm(v, r.PostForm)
+	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i),
+		commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
+	switch {
+	case !ok:
+	case f.Failed():
+		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Links: f})
+	default:
+		s.back(w, r, v, "influencer_saved")
+	}
+}
+
+func (s *Pages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.couponForm(v, i, r.PostForm)
+	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
+	f.Refuse(asked.Check(), couponNames)
+	s.saveHere(w, r, v, i, f, influencerPage{Coupon: f}, func(ctx context.Context) error {
+		_, err := s.db.AddCoupon(ctx, s.Author(v), asked.CampaignID, asked.CouponTerms, s.Random)
+		return err
+	})
+}
+
+// campaignOf returns the id of one of an influencer's campaigns, else "".
+func (s *Pages) campaignOf(i commerce.Influencer, id string) string {
+	for _, c := range i.Campaigns {
+		if c.CampaignID == id {
+			return id
+		}
+	}
+	return ""
+}
+
+func (s *Pages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	campaign, code := s.campaignOf(i, r.PostForm.Get("campaign_id")), r.PostForm.Get("code")
+	if campaign == "" || !commerce.IsID(code) {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	s.removeHere(w, r, v, i, "coupon_removed", func(ctx context.Context) error {
+		_, err := s.db.DeleteCoupon(ctx, s.Author(v), campaign, code)
+		return err
+	})
+}
+
+func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	f := s.agreementForm(v, i, r.PostForm)
+	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
+		CostTerms: s.typedCost(r, v, f)}
+	asked.CampaignCost = asked.CampaignID != ""
+	if r.PostForm.Get("campaign_id") != asked.CampaignID {
+		f.Fail("campaign_id", v.Lang.T("form.choose"))
+	}
+	f.Refuse(asked.Check(), costNames)
+	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
+		_, _, err := s.db.AddCost(ctx, s.Author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
+		return err
+	})
+}
+
+func (s *Pages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	cost := r.PostForm.Get("cost")
+	if !slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	s.removeHere(w, r, v, i, "agreement_removed", func(ctx context.Context) error { return s.db.DeleteCost(ctx, s.Author(v), cost, false) })
+}
+
+// archive ends an influencer's links, coupons and costs, or those of one campaign.
+func (s *Pages) archive(w http.ResponseWriter, r *http.Request, v site.Request) {
+	i, ok := s.influencerOf(w, r, v)
+	if !ok {
+		return
+	}
+	campaign := r.PostForm.Get("campaign_id")
+	if campaign != s.campaignOf(i, campaign) {
+		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
+		return
+	}
+	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
+		_, err := s.db.ArchiveInfluencer(ctx, s.Author(v), i.Name, campaign)
+		return err
+	})
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	if answered {
+		return
+	}
+	if campaign != "" {
+		s.back(w, r, v, "campaign_archived")
+		return
+	}
+	site.Done(w, r, site.StorePath(site.InfluencersPath, v.Current.CompanyID), "influencer_archived")
+}

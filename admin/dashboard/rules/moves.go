@@ -1,0 +1,239 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/preview"
+)
+
+// Previews says what a change of rules would move. internal/preview.Previewer is one.
+type Previews interface {
+	// Preview returns the change's error where it is refused, and commerce.ErrUnavailable
+	// where it cannot be found out now.
+	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
+}
+
+const (
+	// previewTime bounds a preview: what is left of site.Timeout is for saving.
+	previewTime = 7 * time.Second
+	// mostMoves and mostSums bound what the page lists.
+	mostMoves = 100
+	mostSums  = 200
+)
+
+// Values of the field "step" of a form that is sent from the page of its preview.
+const (
+	stepSave = "save" // it was looked at
+	stepEdit = "edit" // back to the form, with what was typed
+)
+
+// movesPage is what templates/moves.html shows: what a form would move if it were saved.
+type movesPage struct {
+	site.Head
+	Action string      // where the form goes
+	Typed  []typed     // what was typed
+	Edits  bool        // there is a form to go back to
+	Back   string      // path of the page to which a person goes who does not save
+	Known  bool        // what would move was computed
+	Cut    string      // why not all of it was computed; may be empty
+	Tiles  []site.Tile // of the orders
+	Sums   []moveSum   // by influencer, state and currency
+	Moves  []moveLine  // by order
+	Hidden string      // how many orders are not listed
+	Credit []moveModel // of the channel models
+}
+
+type typed struct{ Name, Value string }
+
+type moveSum struct {
+	Influencer, State, StateIs string
+	Before, After, Difference  string
+	Less                       bool
+}
+
+type moveLine struct {
+	Name, Href, When     string
+	From, To, Difference string
+	FromIs, ToIs         string // more about it: the state, and why nothing is owed
+	Less                 bool
+}
+
+type moveModel struct {
+	Name string
+	Sums []moveCredit
+}
+
+type moveCredit struct {
+	Who, Difference string
+	Less            bool
+}
+
+// save makes the change that a form asks for. Where orders or commission would move, it
+// first shows which, and the person saves from there. It reports whether the request is
+// answered; if not, the change is made, or err says why not. f may be nil; back is where
+// a person goes who does not save.
+func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
+	change preview.Change) (answered bool, err error) {
+	switch r.PostForm.Get("step") {
+	case stepSave:
+		return false, change(r.Context())
+	case stepEdit:
+		if f != nil {
+			f.Alert = v.Lang.T("moves.not_saved")
+			return false, nil
+		}
+	}
+	if s.previews == nil {
+		return false, change(r.Context())
+	}
+	answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
+	switch {
+	case errors.Is(err, errNoPreview):
+		s.Log.Warn("dashboard: a change could not be previewed", "company", v.Current.CompanyID, "error", err)
+	case err != nil:
+		return false, err
+	case answer.Orders.Moved == 0 && answer.Orders.Credited == 0 && answer.Cut == "":
+		return false, change(r.Context())
+	}
+	s.showMoves(w, r, v, f != nil, back, answer)
+	return true, nil
+}
+
+// errNoPreview says that what a change would move cannot be found out now. The change can
+// be saved all the same.
+var errNoPreview = errors.New("dashboard: no preview now")
+
+// preview returns what a change would move. An error is errNoPreview or the change's own.
+func (s *Pages) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, previewTime)
+	defer cancel()
+	var refused error
+	answer, err := s.previews.Preview(ctx, companyID, func(ctx context.Context) error {
+		refused = change(ctx)
+		return refused
+	})
+	switch {
+	case err == nil:
+		return answer, nil
+	case refused != nil && ctx.Err() == nil && !errors.Is(err, commerce.ErrUnavailable):
+		return nil, refused
+	}
+	return nil, fmt.Errorf("%w: %w", errNoPreview, err)
+}
+
+// showMoves shows what a change would move; a is nil where that is not known.
+func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, edits bool, back string, a *preview.Answer) {
+	v.Here = back
+	page := movesPage{Head: v.Head(v.Lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		if name == "step" {
+			continue
+		}
+		for _, value := range r.PostForm[name] {
+			page.Typed = append(page.Typed, typed{name, value})
+		}
+	}
+	if a != nil {
+		page.fill(v, a)
+	}
+	s.Render(w, r, http.StatusOK, "moves.html", page)
+}
+
+func (p *movesPage) fill(v site.Request, a *preview.Answer) {
+	l := v.Lang
+	if a.Cut != "" {
+		p.Cut = l.T("moves.cut_"+a.Cut, l.Count(int64(a.Orders.Computed)), l.Count(int64(a.Orders.Concerned)), l.Count(int64(a.Orders.LeftOut)))
+		if a.Orders.More {
+			p.Cut = l.T("moves.cut_more", l.Count(int64(a.Orders.Computed)), l.Count(int64(a.Orders.Concerned)))
+		}
+	}
+	for _, t := range []struct {
+		id string
+		n  int
+	}{{"computed", a.Orders.Computed}, {"moved", a.Orders.Moved}, {"credited", a.Orders.Credited}} {
+		p.Tiles = append(p.Tiles, site.Tile{ID: "moves-" + t.id, Label: l.T("moves." + t.id), Lines: []string{l.Count(int64(t.n))}})
+	}
+	names := map[string]string{}
+	for _, t := range a.Totals {
+		names[t.InfluencerID] = t.Influencer
+		state, class := site.StateWords(l, t.State, true)
+		if len(p.Sums) < mostSums {
+			p.Sums = append(p.Sums, moveSum{Influencer: t.Influencer, State: state, StateIs: class, Before: l.Sum(t.Before.Minor, t.Currency),
+				After: l.Sum(t.After.Minor, t.Currency), Difference: signed(l, t.Amount), Less: t.Amount.Minor.IsNegative()})
+		}
+	}
+	for _, m := range a.Moves[:min(len(a.Moves), mostMoves)] {
+		line := moveLine{Name: m.OrderID, Href: site.OrderPath(v.Current.CompanyID, m.OrderID),
+			When:       l.Date(m.CreatedAt.In(site.ZoneOf(v.Current.Timezone))),
+			Difference: signed(l, m.Amount), Less: m.Amount.Minor.IsNegative()}
+		line.From, line.FromIs = shareWords(l, m.From)
+		line.To, line.ToIs = shareWords(l, m.To)
+		p.Moves = append(p.Moves, line)
+	}
+	if extra := a.Orders.Moved - len(p.Moves); extra > 0 && len(p.Moves) == mostMoves {
+		p.Hidden = l.N("moves.hidden", int64(extra))
+	}
+	p.credit(l, a.Credit, names)
+}
+
+// credit sums what changes of the channel models.
+func (p *movesPage) credit(l *lang.Printer, list []preview.Moved, names map[string]string) {
+	place := map[string]int{}
+	for i, model := range facts.Models {
+		place[model] = i
+	}
+	list = slices.Clone(list[:min(len(list), mostSums)])
+	slices.SortStableFunc(list, func(x, y preview.Moved) int { return cmp.Compare(place[x.Model], place[y.Model]) })
+	for _, c := range list {
+		name := l.T("model." + c.Model)
+		if n := len(p.Credit); n == 0 || p.Credit[n-1].Name != name {
+			p.Credit = append(p.Credit, moveModel{Name: name})
+		}
+		who := site.ChannelWords(l, c.Channel)
+		if names[c.InfluencerID] != "" {
+			who = names[c.InfluencerID]
+		}
+		of := &p.Credit[len(p.Credit)-1]
+		of.Sums = append(of.Sums, moveCredit{who, signed(l, c.Amount), c.Amount.Minor.IsNegative()})
+	}
+}
+
+// shareWords says who has what of an order: the influencer and the amount, and the state
+// with the reason.
+func shareWords(l *lang.Printer, s *preview.Share) (who, about string) {
+	if s == nil {
+		return l.T("sales.nobody"), ""
+	}
+	who = s.Influencer + ": " + l.Sum(s.Amount.Minor, s.Amount.Currency)
+	about, _ = site.StateWords(l, s.State, false)
+	if s.Reason.Words() != "" {
+		about = l.T("reason." + string(s.Reason))
+	}
+	if s.PayableOn != "" {
+		about += ", " + l.T("moves.payable_on", l.Day(s.PayableOn))
+	}
+	return who, about
+}
+
+// signed writes a difference with its sign: "+R$ 4.50".
+func signed(l *lang.Printer, s commerce.Sum) string {
+	text := l.Sum(s.Minor.Abs(), s.Currency)
+	switch {
+	case s.Minor.IsPositive():
+		return "+" + text
+	case s.Minor.IsNegative():
+		return "−" + text
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// settingsPage is what templates/settings.html shows.
+type settingsPage struct {
+	site.Head
+	Form *site.Form
+}
+
+func (s *Pages) settingsRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.SettingsPath, Handle: s.settingsPage},
+		{Pattern: "POST " + site.SettingsPath, Owner: true, Handle: s.saveSettings},
+	}
+}
+
+func (s *Pages) settingsPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	f, err := s.settingsForm(r, v, company.Settings, nil)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	s.showSettings(w, r, v, http.StatusOK, f)
+}
+
+func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
+	s.Render(w, r, status, "settings.html", settingsPage{Head: v.Head(v.Lang.T("settings.title"), "settings"), Form: f})
+}
+
+// settingsForm is every setting, by group. Names of fields are those of
+// commerce's violations.
+func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Settings, typed map[string][]string) (*site.Form, error) {
+	ordered, err := s.db.HasOrders(r.Context(), v.Current.CompanyID)
+	if err != nil {
+		return nil, err
+	}
+	reader := !v.MayChange()
+	f, group := site.NewForm(v.Lang, "settings", typed), ""
+	add := func(x site.Field) {
+		x.Disabled, x.Group, group = x.Disabled || reader, group, ""
+		f.Add(x)
+	}
+	group = v.Lang.T("settings.group_pages")
+	add(site.Field{Name: "origins", Type: "textarea", Value: strings.Join(now.Origins, "\n")})
+	add(site.Field{Name: "hosts", Type: "textarea", Value: strings.Join(now.Hosts, "\n")})
+	add(site.Field{Name: "passing_hosts", Type: "textarea", Value: strings.Join(now.PassingHosts, "\n")})
+	add(site.Field{Name: "consent_policy", Type: "select", Value: now.ConsentPolicy,
+		Options: f.Options("consent", commerce.ConsentPolicies...)})
+	group = v.Lang.T("settings.group_payout")
+	add(site.Field{Name: "payout_rule", Type: "select", Value: now.PayoutRule, Options: f.Options("rule", commerce.PayoutRules...)})
+	add(site.Field{Name: "unproven", Type: "select", Value: now.Unproven, Options: f.Options("unproven", commerce.UnprovenRules...)})
+	add(site.Field{Name: "window_days", Type: "number", Required: true, Value: strconv.Itoa(now.WindowDays)})
+	add(site.Field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
+	add(site.Field{Name: "minimum_payout", Required: true, Value: s.localNumber(v, now.MinimumPayout)})
+	add(site.Field{Name: "pay_recurring", Type: "check", Value: yes(now.PayRecurring)})
+	add(site.Field{Name: "commission_without_tax", Type: "check", Value: yes(now.WithoutTax)})
+	group = v.Lang.T("settings.group_models")
+	add(site.Field{Name: "half_life_days", Type: "number", Required: true, Value: strconv.Itoa(now.HalfLifeDays)})
+	add(site.Field{Name: "count_direct", Type: "check", Value: yes(now.CountDirect)})
+	group = v.Lang.T("settings.group_store")
+	add(site.Field{Name: "timezone", Required: true, Value: now.Timezone, Disabled: ordered})
+	add(site.Field{Name: "currency", Required: true, Value: now.Currency, Max: 3, Disabled: ordered})
+	add(site.Field{Name: "country", Required: true, Value: now.Country, Max: 2, Disabled: ordered})
+	group = v.Lang.T("settings.group_data")
+	add(site.Field{Name: "retention_days", Type: "number", Required: true, Value: strconv.Itoa(now.RetentionDays)})
+	group = v.Lang.T("settings.group_limits")
+	add(site.Field{Name: "events_per_second", Required: true,
+		Value: s.localNumber(v, strconv.FormatFloat(now.Limits.EventsPerSecond, 'f', -1, 64))})
+	add(site.Field{Name: "burst", Type: "number", Required: true, Value: strconv.Itoa(now.Limits.Burst)})
+	return f, nil
+}
+
+// localNumber writes a decimal as people type it in the language of the page.
+func (s *Pages) localNumber(v site.Request, text string) string {
+	return strings.ReplaceAll(text, ".", v.Lang.T("number.decimal"))
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
+}
+
+// typedList reads a list of one a line, or separated by commas.
+func typedList(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
+}
+
+func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
+	f, err := s.settingsForm(r, v, commerce.Settings{}, r.PostForm)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	typed := s.typedSettings(v, f, r.PostForm.Get)
+	if !f.Failed() {
+		var answered bool
+		answered, err = s.save(w, r, v, f, site.StorePath(site.SettingsPath, v.Current.CompanyID), func(ctx context.Context) error {
+			_, _, err := s.db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: v.Current.CompanyID, Actor: v.Actor(), Change: typed})
+			return err
+		})
+		if answered {
+			return
+		}
+		var refused *commerce.SettingsError
+		if errors.As(err, &refused) {
+			f.Refuse(refused.Bad, nil)
+			err = nil
+		}
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+	}
+	if f.Failed() {
+		s.showSettings(w, r, v, http.StatusUnprocessableEntity, f)
+		return
+	}
+	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "settings_saved")
+}
+
+// typedSettings reads the form, and returns the change. What cannot be read fails
+// at its field. Fields that are fixed are not sent by browsers, and stay.
+func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string) string) func(*commerce.Settings) {
+	whole := func(name string) int {
+		n, err := strconv.Atoi(strings.TrimSpace(get(name)))
+		if err != nil {
+			f.Fail(name, v.Lang.T("form.whole_number"))
+		}
+		return n
+	}
+	word := func(name string, allowed []string) string {
+		if !slices.Contains(allowed, get(name)) {
+			f.Fail(name, v.Lang.T("form.choose"))
+		}
+		return get(name)
+	}
+	perSecond, err := strconv.ParseFloat(commerce.TypedDecimal(get("events_per_second")), 64)
+	if err != nil {
+		f.Fail("events_per_second", v.Lang.T("form.number"))
+	}
+	given := commerce.Settings{
+		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
+		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
+		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
+		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.TypedDecimal(get("minimum_payout")),
+		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",
+		CountDirect: get("count_direct") == "yes",
+		Country:     strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")),
+		Currency: strings.TrimSpace(get("currency")),
+	}
+	given.Limits.EventsPerSecond, given.Limits.Burst = perSecond, whole("burst")
+	given.RetentionDays = whole("retention_days")
+	return func(now *commerce.Settings) {
+		after := given
+		if given.Country == "" {
+			after.Country = now.Country
+		}
+		if given.Timezone == "" {
+			after.Timezone = now.Timezone
+		}
+		if given.Currency == "" {
+			after.Currency = now.Currency
+		}
+		*now = after
+	}
+}

@@ -1,0 +1,112 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
+)
+
+// mostFileRows bounds a list's file. Of more, people choose fewer by the filters.
+const mostFileRows = 20_000
+
+// RowsPerRead is how many rows are read at once for a file.
+const RowsPerRead = 500
+
+// filesAtOnce is how many lists are made a file at the same time, and PersonsFiles those
+// of one person: a file of the most rows takes some ten megabytes.
+const filesAtOnce = 4
+
+const PersonsFiles = 2
+
+// statementsAtOnce is how many statements are sent as a file at the same time: whoever reads
+// slowly holds no memory, but a request and now and then a connection to PostgreSQL.
+const statementsAtOnce = 32
+
+// A list's file has the path of its page and this ending, and the page's filters. Amounts
+// have a decimal point and no currency sign, whatever the language; texts that somebody
+// else chose are no formulas (reports.CSVText).
+const CSVEnding = ".csv"
+
+// ListFile is the rows of a list's file.
+type ListFile struct {
+	header []string
+	lines  [][]string
+}
+
+// Add adds a row. It returns reports.ErrTooManyRows where there is no room for it.
+func (f *ListFile) Add(cells ...string) error {
+	if len(f.lines) == mostFileRows {
+		return reports.ErrTooManyRows
+	}
+	for i, cell := range cells {
+		cells[i] = cellOf(cell)
+	}
+	f.lines = append(f.lines, cells)
+	return nil
+}
+
+// cellOf is a cell that is no formula; a negative number stays one.
+func cellOf(text string) string {
+	if _, err := decimal.NewFromString(text); err == nil {
+		return text
+	}
+	return reports.CSVText(text)
+}
+
+// fileReader reads what the address asks for into a file.
+type fileReader func(ctx context.Context, r *http.Request, v Request, f *ListFile) error
+
+// File answers with a list as a CSV file.
+func (s *Site) File(name string, header []string, read fileReader) func(http.ResponseWriter, *http.Request, Request) {
+	return func(w http.ResponseWriter, r *http.Request, v Request) {
+		file, err := s.makeFile(r, v, header, read)
+		if errors.Is(err, commerce.ErrNotFound) {
+			s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
+			return
+		}
+		if err != nil {
+			s.Refuse(w, r, err)
+			return
+		}
+		SendFile(w, name+"-"+s.DayOf(v), file)
+	}
+}
+
+// makeFile makes a file of a list, once it is its turn.
+func (s *Site) makeFile(r *http.Request, v Request, header []string, read fileReader) ([]byte, error) {
+	end, err := s.filing.Take(r.Context(), v.Access.PersonID)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	f := ListFile{header: header}
+	if err := read(r.Context(), r, v, &f); err != nil {
+		return nil, err
+	}
+	return reports.WriteCSV(f.header, f.lines), nil
+}
+
+// MinorText writes a sum of minor units as a number; an amount of 0 too.
+func MinorText(minor decimal.Decimal, currency string) string {
+	return commerce.FormatSum(minor, currency)
+}
+
+func MomentText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+// SendFile answers with a CSV file of that name.
+func SendFile(w http.ResponseWriter, name string, file []byte) {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
+	_, _ = w.Write(file) //nolint:gosec // no browser shows it: it is an attachment, and nosniff
+}

@@ -1,0 +1,121 @@
+package site
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/lang"
+)
+
+// Config of the pages. Log, Now and Random have defaults.
+type Config struct {
+	PublicURL string // where browsers reach the pages; https makes cookies Secure behind a proxy that ends TLS
+	Log       *slog.Logger
+	Now       func() time.Time
+	Random    io.Reader // default crypto/rand
+}
+
+// Site is what the pages of all subjects share: the clock, the log, the languages, and how
+// a page is written and refused. Safe for concurrent use.
+type Site struct {
+	Log          *slog.Logger
+	Now          func() time.Time
+	Random       io.Reader
+	PublicOrigin string // scheme and host of SiteConfig.PublicURL; empty where that is not given
+	Languages    *lang.Languages
+	// Streaming bounds statements that are sent as a file, while they are read.
+	Streaming *Turns
+
+	publicURL string
+	assets    assets
+	pages     map[string]pages // by language
+	filing    *Turns           // of lists that are made a file
+}
+
+// New parses the templates and loads the texts.
+func New(config Config) (*Site, error) {
+	s := &Site{Log: config.Log, Now: config.Now, Random: config.Random, publicURL: config.PublicURL,
+		filing:    NewTurns("files are being made", filesAtOnce, PersonsFiles),
+		Streaming: NewTurns("statements are being sent", statementsAtOnce, PersonsFiles)}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.Random == nil {
+		s.Random = rand.Reader
+	}
+	var err error
+	if s.PublicOrigin, err = OriginOf(config.PublicURL); err != nil {
+		return nil, err
+	}
+	if s.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
+	if s.Languages, err = LoadTexts(); err != nil {
+		return nil, err
+	}
+	s.pages = map[string]pages{}
+	for _, l := range s.Languages.All() {
+		if s.pages[l.Tag], err = parsePages(s.assets, l); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// OriginOf is the scheme and host of a URL, as browsers send them.
+func OriginOf(publicURL string) (string, error) {
+	if publicURL == "" {
+		return "", nil
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+		return "", fmt.Errorf("dashboard: public URL %q is not http(s)://host", publicURL)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// OriginFor is where browsers reach the dashboard.
+func (s *Site) OriginFor(r *http.Request) string {
+	if s.PublicOrigin != "" {
+		return s.PublicOrigin
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// secure reports whether cookies are sent over https only.
+func (s *Site) secure(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.publicURL, "https://")
+}
+
+// SetCookie sets a cookie for a time; a negative one deletes it.
+func (s *Site) SetCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
+		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// CookiePath is the path of the cookies that every page reads.
+const CookiePath = "/dashboard/"
+
+// MaxForm bounds the body of a form of somebody who is not logged in, in bytes.
+const MaxForm = 8 << 10
+
+// Timeout bounds what a page waits for the database and for its turn to check a
+// password.
+const Timeout = 10 * time.Second
+
+// LongestCookie is as long as browsers keep a cookie (RFC 6265bis, 5.5: 400 days).
+const LongestCookie = 400 * 24 * time.Hour
