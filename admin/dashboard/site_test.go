@@ -18,6 +18,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
@@ -60,7 +61,7 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	t.Helper()
 	s := &site{Fixture: reporttest.New(t), t: t, hints: make(chan []byte, 16), address: "192.0.2.1", kafka: testLog{t: t}}
 	s.live, s.box = s.Store.Live.CompanyID, s.Store.Sandbox.CompanyID
-	hash, err := dashboard.HashPassword(testPassword)
+	hash, err := login.HashPassword(testPassword)
 	if err != nil {
 		t.Fatal(err)
 	}
