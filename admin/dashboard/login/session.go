@@ -124,7 +124,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 		a, err := s.authenticate(w, r)
 		var v site.Request
 		if err == nil {
-			v, err = s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
+			v, err = s.requestOf(r.Context(), a, r.URL.Query().Get("company"))
 		}
 		switch {
 		case errors.Is(err, errNotLoggedIn):
@@ -187,7 +187,7 @@ func loginFor(r *http.Request) string {
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *Pages) pageRequestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
+func (s *Pages) requestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
 	accesses, err := s.db.SessionAccesses(ctx, a.PersonID, a.Family)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return site.Request{}, errNotLoggedIn
@@ -214,7 +214,7 @@ func (s *Pages) pageRequestOf(ctx context.Context, a site.Access, companyID stri
 func (s *Pages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	a, err := s.authenticate(w, r)
 	if err == nil {
-		_, err = s.pageRequestOf(r.Context(), a, "")
+		_, err = s.requestOf(r.Context(), a, "")
 	}
 	switch {
 	case err == nil || errors.Is(err, errNoStore):
@@ -229,7 +229,7 @@ func (s *Pages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 // alive reports whether a log-in has not been ended meanwhile. One that was is
 // forgotten by the browser.
 func (s *Pages) alive(w http.ResponseWriter, r *http.Request, a site.Access) bool {
-	_, err := s.pageRequestOf(r.Context(), a, "")
+	_, err := s.requestOf(r.Context(), a, "")
 	if errors.Is(err, errNotLoggedIn) {
 		s.clearCookies(w, r)
 		return false

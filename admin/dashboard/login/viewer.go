@@ -22,7 +22,7 @@ func (s *Pages) Viewer(w http.ResponseWriter, r *http.Request, companyID string)
 	if companyID == "" {
 		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 	}
-	v, err := s.pageRequestOf(ctx, a, companyID)
+	v, err := s.requestOf(ctx, a, companyID)
 	if err != nil {
 		return live.Viewer{}, viewerError(err)
 	}
