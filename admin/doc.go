@@ -1,5 +1,4 @@
-// Package admin is the REST API of stores (shared specification version 1.1.0,
-// live and sandbox) and the publisher of the outbox. One file per resource;
+// Package admin is the REST API of stores (docs/api.md, live and sandbox) and the publisher of the outbox. One file per resource;
 // every route is on one screen in routes.go.
 //
 // A request passes through observe.go (request id, panics, access log),

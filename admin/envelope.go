@@ -61,7 +61,7 @@ type answer struct {
 	csv        []byte // sent instead of the envelope, where it is not nil
 }
 
-// timestampFormat is the specification's only one: UTC, whole seconds.
+// timestampFormat is the API's only one: UTC, whole seconds.
 const timestampFormat = "2006-01-02T15:04:05Z"
 
 func (s *Server) writeAnswer(w http.ResponseWriter, r *http.Request, a answer) {

@@ -22,8 +22,8 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/statementlink"
@@ -104,7 +104,7 @@ func startWith(t *testing.T, config admin.Config, dsn, broker string, change fun
 	t.Cleanup(func() { batcher.Close(context.Background()) })
 	deps := admin.Deps{
 		Database: s.db, Names: s.db, Producer: batcher, Hasher: s.hasher, Resolver: everyNamePublic{},
-		Previews: preview.New(trial.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
+		Previews: preview.New(pgpreview.New(db), preview.Limits{Time: time.Hour, Wait: time.Minute}),
 		Checks:   map[string]func(context.Context) error{"postgres": db.Ping},
 	}
 	signer, err := statementlink.NewSigner([]byte(strings.Repeat("t", 32)), nil)

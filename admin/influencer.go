@@ -107,7 +107,7 @@ func (s *Server) deleteInfluencer(_ context.Context, _ caller, o object) (change
 	}, o.broken()
 }
 
-// influencerRecord is an influencer of GET /influencers (specification, listing record).
+// influencerRecord is an influencer of GET /influencers (docs/api.md, "Influencers").
 type influencerRecord struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
-// costGroup is the costs of one influencer (specification, influencer cost group).
+// costGroup is the costs of one influencer (docs/api.md, "Influencers").
 type costGroup struct {
 	Name             string       `json:"name"`
 	InfluencerCostID string       `json:"influencer_cost_id"` // the influencer's id: each has one group

@@ -122,8 +122,8 @@ func readOrder(o object) (order wire.Order, person wire.Personal) {
 	return order, person
 }
 
-// readSource reads the order's source, which may have three names: the specification does
-// not say which is the right one. Where two names have different sources, none counts.
+// readSource reads the order's source, which may have three names (docs/api.md,
+// "Send one"). Where two names have different sources, none counts.
 func readSource(o object) wire.Optional[int] {
 	var source wire.Optional[int]
 	differs := false
@@ -170,7 +170,7 @@ func readItems(o object, currency string) wire.Optional[[]wire.Item] {
 	return wire.Some(items)
 }
 
-// instantText writes a timestamp as the specification says, "" for none.
+// instantText writes a timestamp as docs/api.md says, "" for none.
 func instantText(t wire.Optional[time.Time]) string {
 	if !t.Valid {
 		return ""

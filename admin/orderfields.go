@@ -13,7 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// readExtensions reads the fields of an order that the specification does not have.
+// readExtensions reads the fields of an order that we have added (docs/api.md, "Send one").
 func readExtensions(o object, order *wire.Order) {
 	amount := money(order.Currency)
 	order.DiscountCodes = readCodes(o, amount)

@@ -9,7 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// docs/api.md, "Send one": the fields of orders that the specification does not have.
+// docs/api.md, "Send one": the fields of orders that we have added.
 func TestOrderRulesOfOurOwnFields(t *testing.T) {
 	t.Parallel()
 	f := func(want string, edits ...string) {

@@ -34,7 +34,7 @@ func readProduct(o object) wire.Product {
 		UpdatedAt: instantText(doubtful(o, "updatedAt", timestamp)),
 		Variants:  []wire.Variant{},
 	}
-	// The specification does not say what the values of status mean.
+	// Nothing is known of what the values of status mean.
 	if status := sent(o, "status", smallNumber); status.Valid {
 		product.Status = &status.Value
 	}

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 )
 
 // Info is dev.json (docs/wire.md, "dev.json"): what a program needs to use a running dev.
@@ -66,7 +66,7 @@ func (s *secrets) save() error { return writeJSON(s.path, s) }
 
 // writeJSON replaces a private file.
 func writeJSON(path string, value any) error {
-	return wholefile.Write(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(value)

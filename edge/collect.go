@@ -45,7 +45,7 @@ func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	companyID := guard.TextOf(ctx.QueryArgs().Peek("companyId"))
-	d, refused := s.ingest(ctx, &from, now, body, companyID, "")
+	d, refused := s.ingest(ctx, &from, now, body, companyID, entryAPI)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
@@ -75,11 +75,31 @@ func takesMediaType(contentType []byte) bool {
 	return name == "" || strings.EqualFold(name, "application/json") || strings.EqualFold(name, "text/plain")
 }
 
+// entry is a route by which events come in.
+type entry int
+
+const (
+	entryAPI   entry = iota // pages, libraries and servers send a body, with an API key or without
+	entryPixel              // a picture in a page
+	entryLink               // a short link: the edge makes the event
+)
+
+// via is how an event came in. At entryAPI what the event says of its library tells.
+func (e entry) via(library string, raw bool) wire.Via {
+	switch e {
+	case entryPixel:
+		return wire.ViaPixel
+	case entryLink:
+		return wire.ViaLink
+	}
+	return viaLibrary(library, raw)
+}
+
 // ingest stores the events of a body and returns when each of them is durable:
 // as an event, or as a dead letter with its reason.
 func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
-	via wire.Via) (*delivery, *refusal) {
-	d, refused := s.newDelivery(ctx, from, now, body, companyID, via)
+	at entry) (*delivery, *refusal) {
+	d, refused := s.newDelivery(ctx, from, now, body, companyID, at)
 	if refused != nil {
 		return nil, refused
 	}
@@ -95,7 +115,7 @@ func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *principal, now time.Time
 
 // newDelivery parses the body and checks the request as a whole.
 func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
-	via wire.Via) (*delivery, *refusal) {
+	at entry) (*delivery, *refusal) {
 	d := &requestOf(ctx).delivery
 	batch := &d.batch
 	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
@@ -109,7 +129,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 		return nil, refused
 	}
 	by := sender{trust: wire.TrustOpen}
-	if via == "" { // other routes take no key
+	if at == entryAPI { // the others take no key
 		if by, refused = s.authorize(from, c.CompanyID); refused != nil {
 			return nil, refused
 		}
@@ -119,10 +139,10 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 	}
 	d.server, d.now, d.deadline = s, now, now.Add(s.config.ProduceTimeout)
 	d.durable, d.attempt = produce.Kafka, new(attempt)
-	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, via)
+	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, at)
 	d.arrival.sender = by
 	d.origin = requestOf(ctx).headers.origin
-	if how := requestOf(ctx).headers.handling; via == "" && how != "" {
+	if how := requestOf(ctx).headers.handling; at == entryAPI && how != "" {
 		d.warnings.strict = how == lenient.Strict
 		ctx.Response.Header.Set("Preference-Applied", "handling="+how) // RFC 7240, section 3
 	}
@@ -161,29 +181,29 @@ func (s *Server) findCompany(ctx *fasthttp.RequestCtx, companyID string) (*compa
 }
 
 // arrival reads what the request itself says of its events.
-func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *company, now time.Time, sentAt int64, via wire.Via) arrival {
+func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *company, now time.Time, sentAt int64, at entry) arrival {
 	h := &requestOf(ctx).headers
 	network := s.known.network(c, address)
 	a := arrival{
-		company: c, skew: clockSkew(now, sentAt), via: via,
+		company: c, skew: clockSkew(now, sentAt), entry: at,
 		ip: network.ip, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(guard.TextOf(ctx.Request.Header.UserAgent()), maxUserAgent),
-		fromPage:  via != "" || len(h.origin) > 0 || len(h.fetchSite) > 0,
+		fromPage:  at != entryAPI || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
-	if via != wire.ViaPixel && !h.fromForeignPage() {
+	if at != entryPixel && !h.fromForeignPage() {
 		a.netKey, a.formerNetKey = network.key, network.former
 	}
 	// On a request of another site's page the cookie would say whom that page made
 	// open the shop, and not who came.
-	if via == wire.ViaLink || h.fromSameSite(ctx.Host()) {
+	if at == entryLink || h.fromSameSite(ctx.Host()) {
 		a.cookieID, a.oldCookie = s.visitorID(ctx)
 	}
 	switch {
 	case h.prefetch:
 		a.bot = wire.BotPrefetch
-	case via == wire.ViaLink:
+	case at == entryLink:
 		a.bot = s.bots.kindAtLink(a.userAgent)
 	case a.fromPage:
 		a.bot = s.bots.kind(a.userAgent)
@@ -211,7 +231,7 @@ func (s *Server) setVisitorCookie(ctx *fasthttp.RequestCtx, d *delivery) {
 	consent := a.company.consent(last.Event.Consent, a.signal)
 	switch {
 	case a.company.anonymous(consent) && a.cookieID != "":
-		if a.via != wire.ViaPixel || a.signal {
+		if a.entry != entryPixel || a.signal {
 			s.expireCookie(ctx)
 		}
 	case !a.company.mayCookie(consent):

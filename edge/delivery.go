@@ -73,10 +73,7 @@ func (d *delivery) makeRecords() {
 			continue
 		}
 		d.claimed = append(d.claimed, id)
-		via := d.arrival.via
-		if via == "" {
-			via = viaLibrary(item.Event.Context.Library.Name, item.Raw)
-		}
+		via := d.arrival.entry.via(item.Event.Context.Library.Name, item.Raw)
 		if d.events == nil {
 			d.events = d.newParcel()
 			buffer = slices.Grow(d.events.Buffer, d.sizeHint())

@@ -20,7 +20,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// The values every short link's destination gets (specification, short URL).
+// The values every short link's destination gets (docs/edge.md, "Short links").
 const (
 	linkSource = "influencer"
 	linkMedium = "link"
@@ -154,7 +154,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	}
 	now := s.deps.Now()
 	from := guard.ClientIP(ctx, s.config.TrustedProxies)
-	a := s.arrival(ctx, from, c, now, 0, wire.ViaLink)
+	a := s.arrival(ctx, from, c, now, 0, entryLink)
 	recorded := s.judgeClick(from, &a, click.Code, now)
 	consent := c.consent(core.ConsentUnknown, a.signal)
 	if a.cookieID == "" && a.bot == wire.BotNone && c.mayCookie(consent) && sameSite(destinationHost, string(ctx.Host())) {

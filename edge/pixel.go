@@ -5,7 +5,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -32,7 +31,7 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refusedBody(violation))
 		return
 	}
-	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), wire.ViaPixel)
+	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), entryPixel)
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return

@@ -27,9 +27,9 @@ type arrival struct {
 	bot          wire.Bot // by the request's headers alone; an event's own user agent may say more
 	signal       bool     // GPC or DNT
 	sender
-	via       wire.Via // fixed by the route; empty: see viaLibrary
-	userAgent string   // the request's: for events of a page that have none of their own
-	fromPage  bool     // a browser's page sent it
+	entry     entry
+	userAgent string // the request's: for events of a page that have none of their own
+	fromPage  bool   // a browser's page sent it
 
 	recent   *identity.Recent // set with the first event, to be released after the last
 	hasNames bool             // directory.hasNames of the company: set with recent

@@ -10,8 +10,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/tributary-io/tributary/internal/atomicfile"
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/wholefile"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -113,7 +113,7 @@ func (d *directory) saveSnapshot() error {
 	}
 	d.mu.Unlock()
 	lines[0] = snapshotLine{Version: snapshotVersion, Lines: len(lines) - 1, Counts: counts, Base: base}
-	err := wholefile.Write(d.config.SnapshotFile, func(w io.Writer) error {
+	err := atomicfile.Write(d.config.SnapshotFile, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		for _, line := range lines {
 			if err := encoder.Encode(line); err != nil {

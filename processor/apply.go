@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
@@ -69,18 +70,18 @@ type companyBatch struct {
 
 // applied is what a transaction did.
 type applied struct {
-	stored, duplicate int                 // events
-	late              int                 // … of the stored ones
-	computed          []orderRef          // orders whose outcome was computed
-	queued            int                 // orders that were queued
-	left              []string            // … of those that were looked at: their turn was over
-	read              facts.Read          // for the outcomes
-	next              queueTurn           // of the queue
-	statements        int                 // statements that are to be closed, and erasures that are asked for
-	erased            erased              // of persons
-	erasures          int                 // that are done
-	closed            int                 // statements
-	days              map[companyDay]bool // of orders that may have changed
+	stored, duplicate int         // events
+	late              int         // … of the stored ones
+	computed          []orderRef  // orders whose outcome was computed
+	queued            int         // orders that were queued
+	left              []string    // … of those that were looked at: their turn was over
+	read              facts.Read  // for the outcomes
+	next              queueTurn   // of the queue
+	statements        int         // statements that are to be closed, and erasures that are asked for
+	erased            erased      // of persons
+	erasures          int         // that are done
+	closed            int         // statements
+	days              []books.Day // of orders that may have changed
 	found             delivery.Found
 }
 
@@ -106,7 +107,7 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 			a.queued = true
 			return a.stepNext(ctx, p.config.StatementChunk)
 		}
-		queued, round, err := a.tx.TakeQueued(ctx, a.company, b.queue.QueuePlace, limit)
+		queued, round, err := a.tx.Queue.TakeQueued(ctx, a.company, b.queue.QueuePlace, limit)
 		if err != nil {
 			return err
 		}
@@ -143,7 +144,7 @@ func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied,
 func (p *Processor) transact(ctx context.Context, b batch, f func(a *application) error) (done applied, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
 		done = applied{}
-		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
 		for _, c := range b.companies {
@@ -151,14 +152,16 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
-			if err := a.sum(ctx); err != nil {
+			days, err := a.summed.write(ctx)
+			if err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
 			}
+			done.days = append(done.days, days...)
 		}
 		return nil
 	})
 	if err == nil && p.Books != nil {
-		p.books.note(done.days)
+		p.books.Note(done.days)
 	}
 	return done, err
 }
@@ -168,21 +171,18 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 // statement to go on with.
 func (p *Processor) setAsideNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
-		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
-		next, _, err := tx.TakeQueued(ctx, company, b.queue.QueuePlace, 1)
+		next, _, err := tx.Queue.TakeQueued(ctx, company, b.queue.QueuePlace, 1)
 		if err != nil {
 			return err
 		}
 		if len(next) == 0 {
-			return tx.QueueCompany(ctx, company)
+			return tx.Queue.QueueCompany(ctx, company)
 		}
 		orderID = next[0].OrderID
-		if _, err := tx.Queue(ctx, company, next); err != nil {
-			return err
-		}
-		return tx.SetAside(ctx, company, orderID, failure)
+		return tx.Queue.SetAside(ctx, company, next[0], failure)
 	})
 	return orderID, err
 }
@@ -215,7 +215,7 @@ func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied)
 		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime),
 		replayed: b.replayed, queued: b.queued, done: done, meanwhile: b.meanwhile,
 		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: delivery.NewLedger(),
-		summed: newSumming(),
+		summed: newSumming(tx.Sums, c.index.CompanyID()),
 	}
 	a.deliveries.AddOnce(c.rejected...)
 	return a
@@ -243,7 +243,7 @@ func (a *application) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.marked.Store(ctx, a.tx.NullJourneys(), a.company); err != nil {
+	if err := a.marked.Store(ctx, a.tx.NullJourneys, a.company); err != nil {
 		return err
 	}
 	if err := a.decide(ctx); err != nil {
@@ -258,7 +258,7 @@ func (a *application) countDelivery(ctx context.Context) error {
 		n := &a.notices[i]
 		a.deliveries.AddNotice(n, delivery.Source{Origin: a.index.OriginOf(n.Origin), Agent: n.Agent})
 	}
-	found, err := a.deliveries.Write(ctx, a.tx.Delivery(), a.company)
+	found, err := a.deliveries.Write(ctx, a.tx.Delivery, a.company)
 	a.done.found.Add(found)
 	return err
 }

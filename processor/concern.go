@@ -13,12 +13,12 @@ import (
 // concernByKeys adds the orders of keys to those concerned, or queues them where
 // they are more than maxOrders. hubs: also the orders around which the key is a hub.
 func (a *application) concernByKeys(ctx context.Context, spans []facts.KeySpan, hubs bool, cause facts.Cause) error {
-	ids, err := a.tx.OrdersByKeys(ctx, a.company, spans, hubs, maxOrders+1)
+	ids, err := a.tx.Orders.OrdersByKeys(ctx, a.company, spans, hubs, maxOrders+1)
 	if err != nil {
 		return err
 	}
 	if len(ids) > maxOrders {
-		return a.addQueued(a.tx.QueueByKeys(ctx, a.company, spans, hubs, cause))
+		return a.addQueued(a.tx.Queue.QueueByKeys(ctx, a.company, spans, hubs, cause))
 	}
 	a.addConcerned(ids, cause)
 	return nil
@@ -32,7 +32,7 @@ func (a *application) concernByChange(ctx context.Context, change facts.Change) 
 	}
 	cause := facts.Cause{Kind: facts.CauseRule, Rev: change.Rev, Rule: change.Type}
 	if concern.All {
-		return a.addQueued(a.tx.QueueCreated(ctx, a.company, concern.From, concern.To, cause, maxOrders))
+		return a.addQueued(a.tx.Queue.QueueCreated(ctx, a.company, concern.From, concern.To, cause, maxOrders))
 	}
 	return a.concernByKeys(ctx, concern.Keys, true, cause)
 }
@@ -60,7 +60,7 @@ func (a *application) concernByHubs(ctx context.Context, changed []string, keys 
 	after := a.index.Limits().SightingsAfter
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
 	for _, window := range a.index.Windows() { // of whatever settings an order's interval was made
-		ids, err := a.tx.OrdersOfChangedKeys(ctx, a.company, changed, keys, window, after, maxOrders+1)
+		ids, err := a.tx.Orders.OrdersOfChangedKeys(ctx, a.company, changed, keys, window, after, maxOrders+1)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (a *application) concernByHubs(ctx context.Context, changed []string, keys 
 			around = append(around, ids...)
 			continue
 		}
-		if err := a.addQueued(a.tx.QueueOfChangedKeys(ctx, a.company, changed, keys, window, after, cause)); err != nil {
+		if err := a.addQueued(a.tx.Queue.QueueOfChangedKeys(ctx, a.company, changed, keys, window, after, cause)); err != nil {
 			return nil, err
 		}
 	}
@@ -80,10 +80,10 @@ func (a *application) concernByHubs(ctx context.Context, changed []string, keys 
 // be it, since orders that have or had the keys changed. Where these are more than
 // maxOrders it queues them.
 func (a *application) followingOrders(ctx context.Context, keys []facts.OrderKey) ([]string, error) {
-	keys = slices.DeleteFunc(keys, func(k facts.OrderKey) bool { return !slices.Contains(attribution.FirstOrderKinds, k.Kind) })
-	ids, err := a.tx.OrdersFollowing(ctx, a.company, keys, maxOrders+1)
+	keys = slices.DeleteFunc(keys, func(k facts.OrderKey) bool { return !slices.Contains(facts.BuyerKinds, k.Kind) })
+	ids, err := a.tx.Orders.OrdersFollowing(ctx, a.company, keys, maxOrders+1)
 	if err == nil && len(ids) > maxOrders {
-		return nil, a.addQueued(a.tx.QueueFollowing(ctx, a.company, keys, facts.Cause{Kind: facts.CauseOrder, At: a.now}))
+		return nil, a.addQueued(a.tx.Queue.QueueFollowing(ctx, a.company, keys, facts.Cause{Kind: facts.CauseOrder, At: a.now}))
 	}
 	return ids, err
 }
@@ -93,7 +93,7 @@ func (a *application) followingOrders(ctx context.Context, keys []facts.OrderKey
 func (a *application) inferFirstOrders(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), maxOrders) {
-		candidates, err := a.tx.FirstOrderCandidates(ctx, a.company, chunk, attribution.FirstOrderKinds, a.index.Limits())
+		candidates, err := a.tx.Orders.FirstOrderCandidates(ctx, a.company, chunk, facts.BuyerKinds, a.index.Limits())
 		if err != nil {
 			return err
 		}
@@ -104,13 +104,13 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		if err := a.keepSealedFirsts(ctx, inferred, candidates); err != nil {
 			return err
 		}
-		if err := a.remember(ctx, chunk); err != nil {
+		if err := a.summed.remember(ctx, chunk); err != nil {
 			return err
 		}
 		for _, f := range inferred {
 			a.firsts[f.OrderID] = f.First
 		}
-		if err := a.tx.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
+		if err := a.tx.Orders.SetFirstOrders(ctx, a.company, a.now, inferred); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (a *application) keepSealedFirsts(ctx context.Context, inferred []facts.Fir
 	for i := range of {
 		ids[i] = of[i].OrderID
 	}
-	kept, err := a.tx.Erased().SealedFirsts(ctx, a.company, ids)
+	kept, err := a.tx.Erased.SealedFirsts(ctx, a.company, ids)
 	if err != nil {
 		return err
 	}

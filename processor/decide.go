@@ -79,7 +79,7 @@ func (a *application) decide(ctx context.Context) error {
 		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
 		a.done.left = append(a.done.left, id)
 	}
-	return a.addQueued(a.tx.Queue(ctx, a.company, put))
+	return a.addQueued(a.tx.Queue.QueueOrders(ctx, a.company, put))
 }
 
 // decideInTurn computes and stores the outcomes of orders until the turn is over. It returns
@@ -107,7 +107,7 @@ func (a *application) unqueue(ctx context.Context, orderIDs []string) error {
 	if !a.queued || len(orderIDs) == 0 {
 		return nil
 	}
-	removed, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	removed, err := a.tx.Queue.Unqueue(ctx, a.company, orderIDs)
 	if err != nil || len(removed) == 0 {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *application) computeWaiting(ctx context.Context, orderIDs []string) err
 	if !a.queued {
 		return nil
 	}
-	left, err := a.tx.Unqueue(ctx, a.company, orderIDs)
+	left, err := a.tx.Queue.Unqueue(ctx, a.company, orderIDs)
 	if err == nil {
 		err = a.inferFirstOrders(ctx, left)
 	}
@@ -139,7 +139,7 @@ func (a *application) unqueueNew(ctx context.Context, orderIDs []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if _, err := a.tx.Unqueue(ctx, a.company, ids); err != nil {
+	if _, err := a.tx.Queue.Unqueue(ctx, a.company, ids); err != nil {
 		return err
 	}
 	return a.inferFirstOrders(ctx, ids)
@@ -172,7 +172,7 @@ func (a *application) decideOrders(ctx context.Context, orderIDs []string, t *tu
 	}
 	for first := true; len(again) > 0; first = false {
 		if first {
-			if err := a.tx.KeepTouches(ctx, a.company, accepted); err != nil {
+			if err := a.tx.Orders.KeepTouches(ctx, a.company, accepted); err != nil {
 				return nil, err
 			}
 		}
@@ -204,7 +204,7 @@ func (a *application) outcomesOf(ctx context.Context, orderIDs []string, t *turn
 	if t != nil {
 		claimed = t.claimed
 	}
-	left, read, err := caseload.Each(ctx, a.tx, a.company, a.index.Limits(), orderIDs, claimed, func(c *facts.Case) bool {
+	left, read, err := caseload.Each(ctx, a.tx.Cases, a.company, a.index.Limits(), orderIDs, claimed, func(c *facts.Case) bool {
 		o := a.index.Decide(*c)
 		return f(c, &o)
 	})
@@ -222,7 +222,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	for i, o := range outcomes {
 		ids[i] = o.OrderID
 	}
-	stored, err := a.tx.OutcomeHashes(ctx, a.company, ids)
+	stored, err := a.tx.Outcomes.OutcomeHashes(ctx, a.company, ids)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		}
 	}
 	if len(same) > 0 {
-		if err := a.tx.MarkProcessed(ctx, a.company, a.now, same); err != nil {
+		if err := a.tx.Outcomes.MarkProcessed(ctx, a.company, a.now, same); err != nil {
 			return err
 		}
 	}
@@ -256,14 +256,14 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.unqueueNew(ctx, first); err != nil {
 		return err
 	}
-	was, err := a.tx.Outcomes(ctx, a.company, before)
+	was, err := a.tx.Outcomes.StoredOutcomes(ctx, a.company, before)
 	if err != nil {
 		return err
 	}
 	for i := range changed {
 		changed[i].Was, changed[i].First = was[changed[i].OrderID], a.firsts[changed[i].OrderID]
 	}
-	if err := a.tx.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
+	if err := a.tx.Outcomes.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
 	if err := a.auditTests(ctx, changed); err != nil {
@@ -274,7 +274,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if a.replayed {
 		posted = changedIDs
 	}
-	ledgers, err := a.tx.Ledgers(ctx, a.company, posted)
+	ledgers, err := a.tx.Outcomes.Ledgers(ctx, a.company, posted)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 			postings = append(postings, ledger.Posting{Entry: e, OrderID: o.OrderID, Cause: a.concerned[o.OrderID]})
 		}
 	}
-	return a.tx.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
+	return a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
 }
 
 // auditTests writes to the audit log which of changed orders had earned and are tests now.
@@ -308,5 +308,5 @@ func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutc
 	if len(list) == 0 {
 		return nil
 	}
-	return a.tx.AuditTests(ctx, a.company, a.now, list)
+	return a.tx.Outcomes.AuditTests(ctx, a.company, a.now, list)
 }

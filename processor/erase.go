@@ -16,8 +16,8 @@ import (
 // there is one. Where something is left to do, the company stays queued.
 func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	t := erasure.Turn{
-		Store: a.tx.Erasure(), Known: a.tx.Erased(), Facts: a.tx, Index: a.index, Company: a.company, Now: a.now,
-		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.remember, RebuildSightings: a.rebuildSightings,
+		Store: a.tx.Erasure, Known: a.tx.Erased, Orders: a.tx.Orders, Index: a.index, Company: a.company, Now: a.now,
+		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember, RebuildSightings: a.rebuildSightings,
 	}
 	done, err := t.Next(ctx)
 	if err != nil || !done.Found {
@@ -28,7 +28,7 @@ func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	if done.Ended {
 		a.done.erasures++
 	}
-	return true, a.tx.QueueCompany(ctx, a.company)
+	return true, a.tx.Queue.QueueCompany(ctx, a.company)
 }
 
 // erased counts what erasures have done.
@@ -40,7 +40,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
 	}
-	gone, err := erasure.EventsOf(ctx, a.tx.Erased(), a.company, a.events)
+	gone, err := erasure.EventsOf(ctx, a.tx.Erased, a.company, a.events)
 	if err != nil || len(gone) == 0 {
 		return err
 	}
@@ -59,7 +59,7 @@ func (a *application) withoutPerson(ctx context.Context) error {
 	if !a.index.HasErasures() {
 		return nil
 	}
-	orders, err := erasure.WithoutPerson(ctx, a.tx.Erased(), a.company, a.orders)
+	orders, err := erasure.WithoutPerson(ctx, a.tx.Erased, a.company, a.orders)
 	if err == nil {
 		a.orders = orders
 	}

@@ -132,10 +132,7 @@ func (s *shop) kept() string {
 func TestAnErasureChangesNoOutcome(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
-	histories := uint64(8)
-	if testing.Short() {
-		histories = 4
-	}
+	histories := seeds(4, 8)
 	gone := 0
 	for seed := range histories {
 		r := rand.New(rand.NewPCG(seed, 17))
@@ -168,13 +165,13 @@ func TestAnErasureChangesNoOutcome(t *testing.T) {
 			if got := s.kept(); got != want {
 				t.Fatalf("seed %d, %v: %s", seed, names, firstDifference(got, want))
 			}
-			found, err := s.replay(s.ctx, replay.Options{})
-			if err != nil || !found.Equal() {
-				t.Fatalf("seed %d, %v: a replay differs: %+v, %v", seed, names, found, err)
-			}
 			if wrong := s.wrongSums(); len(wrong) > 0 {
 				t.Fatalf("seed %d: sums differ: %v", seed, wrong)
 			}
+		}
+		found, err := s.replay(s.ctx, replay.Options{})
+		if err != nil || !found.Equal() {
+			t.Fatalf("seed %d: a replay differs: %+v, %v", seed, found, err)
 		}
 		gone += int(events - s.int(`select count(*) from event_fact`))
 		// All comes again, as after offsets were taken back: nobody comes back.

@@ -34,7 +34,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 		ahead <- *ready.next
 	}()
 	chosen := ready.chosen
-	inserted, err := a.tx.InsertEvents(ctx, a.company, chosen)
+	inserted, err := a.tx.Events.InsertEvents(ctx, a.company, chosen)
 	next := <-ahead
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 	a.stored(len(fresh), next)
 	a.deliveries.RepeatedInBatch(chosen, ready.others, a.sourceOf)
 	a.done.duplicate += len(a.events) - len(fresh)
-	if err := a.tx.WidenSightings(ctx, a.company, next.sightings); err != nil {
+	if err := a.tx.Events.WidenSightings(ctx, a.company, next.sightings); err != nil {
 		return err
 	}
 	replaced, err := a.storeCopies(ctx, again)
@@ -70,7 +70,7 @@ func (a *application) storeEvents(ctx context.Context) error {
 		next.shoppers, _ = a.index.Traffic(all) // a click that came again is counted already
 		next.concerned = a.index.ConcernedByEvents(all)
 	}
-	if err := a.countTraffic(ctx, next); err != nil {
+	if err := countTraffic(ctx, a.tx.Traffic, a.company, next.shoppers, next.clicks); err != nil {
 		return err
 	}
 	for i := range all {
@@ -94,7 +94,7 @@ func (a *application) stored(events int, next following) {
 // both copies' visitors and days are made anew. It returns the events that replaced
 // a stored copy.
 func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
-	stored, err := a.tx.StoredCopies(ctx, a.company, events)
+	stored, err := a.tx.Events.StoredCopies(ctx, a.company, events)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	if len(replacing) == 0 {
 		return nil, nil
 	}
-	if err := a.tx.ReplaceEvents(ctx, a.company, replacing); err != nil {
+	if err := a.tx.Events.ReplaceEvents(ctx, a.company, replacing); err != nil {
 		return nil, err
 	}
 	list := facts.SortedDays(days)
@@ -129,7 +129,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	}
 	// A day with more than maxEventsOfDay events is not made anew: it gets what the
 	// new copies add.
-	if err := a.tx.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
+	if err := a.tx.Events.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
 		return nil, err
 	}
 	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true,
@@ -140,15 +140,15 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 // events, and returns the keys that it was seen with before. Where there are more
 // than maxEventsOfDay events, nothing is removed and no key is returned.
 func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
-	events, err := a.tx.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
+	events, err := a.tx.Events.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
 	if err != nil || len(events) > maxEventsOfDay {
 		return nil, err
 	}
-	if was, err = a.tx.DeleteSightings(ctx, a.company, d); err != nil {
+	if was, err = a.tx.Events.DeleteSightings(ctx, a.company, d); err != nil {
 		return nil, err
 	}
 	of := slices.DeleteFunc(facts.Sightings(events), func(s facts.Sighting) bool { return !d.Has(s) })
-	return was, a.tx.WidenSightings(ctx, a.company, of)
+	return was, a.tx.Events.WidenSightings(ctx, a.company, of)
 }
 
 // storeProducts stores each product's newest version, and its variants.
@@ -157,17 +157,7 @@ func (a *application) storeProducts(ctx context.Context) error {
 	if len(newest) == 0 {
 		return nil
 	}
-	changed, err := a.tx.UpsertProducts(ctx, a.company, newest)
-	if err != nil || len(changed) == 0 {
-		return err
-	}
-	var variants []facts.Variant
-	for i := range newest {
-		if slices.Contains(changed, newest[i].ProductID) {
-			variants = append(variants, facts.VariantsOf(&newest[i])...)
-		}
-	}
-	return a.tx.ReplaceVariants(ctx, a.company, changed, variants)
+	return a.tx.Products.PutProducts(ctx, a.company, newest)
 }
 
 // storeOrders stores versions of orders, and the fold of each order's versions: the
@@ -180,7 +170,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err := a.withoutPerson(ctx); err != nil {
 		return err
 	}
-	if err := a.tx.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
+	if err := a.tx.Orders.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
 		return err
 	}
 	versions, known, err := a.storeVersions(ctx)
@@ -198,10 +188,10 @@ func (a *application) storeOrders(ctx context.Context) error {
 			a.summed.counted[id] = rollup.Counted{} // nothing
 		}
 	}
-	if err := a.remember(ctx, a.ownOrders()); err != nil {
+	if err := a.summed.remember(ctx, a.ownOrders()); err != nil {
 		return err
 	}
-	changed, err := a.tx.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
+	changed, err := a.tx.Orders.UpsertOrders(ctx, a.company, a.now, slices.Collect(maps.Values(folded)))
 	if err != nil || len(changed) == 0 {
 		return err
 	}
@@ -213,7 +203,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 		keys = append(keys, attribution.KeysOfOrder(&order.Order)...)
 	}
 	keyed := slices.DeleteFunc(slices.Clone(changed), func(id string) bool { return !known[id] }) // a new order has no keys yet
-	was, err := a.tx.ReplaceKeys(ctx, a.company, keyed, attribution.OrderKinds, keys)
+	was, err := a.tx.Orders.ReplaceKeys(ctx, a.company, keyed, facts.OrderKinds, keys)
 	if err != nil {
 		return err
 	}
@@ -235,7 +225,7 @@ func (a *application) storeOrders(ctx context.Context) error {
 // storeVersions stores the batch's versions of orders, and returns all versions of these
 // orders by order id. known are the orders that were stored before.
 func (a *application) storeVersions(ctx context.Context) (versions map[string][]facts.StoredVersion, known map[string]bool, err error) {
-	versions, err = a.tx.Versions(ctx, a.company, a.ownOrders())
+	versions, err = a.tx.Orders.Versions(ctx, a.company, a.ownOrders())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -252,7 +242,7 @@ func (a *application) storeVersions(ctx context.Context) (versions map[string][]
 		versions[id] = facts.AddVersions(before, list)
 		a.marked.Order(a.index, before, versions[id], a.now)
 	}
-	return versions, known, a.tx.PutVersions(ctx, a.company, versions)
+	return versions, known, a.tx.Orders.PutVersions(ctx, a.company, versions)
 }
 
 // ownOrders returns the ids of the orders in the batch, each once, sorted.
@@ -271,7 +261,7 @@ func (a *application) storeDecisions(ctx context.Context) error {
 	if len(a.decisions) == 0 {
 		return nil
 	}
-	ids, err := a.tx.InsertDecisions(ctx, a.company, a.decisions)
+	ids, err := a.tx.Orders.InsertDecisions(ctx, a.company, a.decisions)
 	if err != nil {
 		return err
 	}

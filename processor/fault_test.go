@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -22,94 +20,11 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
-
-// TestMain lets the test binary be a processor of its own, to be killed.
-func TestMain(m *testing.M) {
-	if addresses := os.Getenv("TRIBUTARY_TEST_PROCESSOR"); addresses != "" {
-		dsn, broker, _ := strings.Cut(addresses, " | ")
-		if err := childProcessor(dsn, broker); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-func childProcessor(dsn, broker string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*await.Long)
-	defer cancel()
-	db, err := postgres.Open(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{broker}})
-	if err != nil {
-		return err
-	}
-	group := kafka.NewGroup(client, "processor", nil, wire.TopicEvents, wire.TopicCommerce)
-	return New(Config{BatchRecords: 20}, Deps{Store: StoreOf(factstore.New(db)), Log: group, Results: kafka.NewProducer(client)}).Run(ctx)
-}
-
-func TestAKilledProcessorsPartitionsMoveAndNothingIsLostOrDoubled(t *testing.T) {
-	t.Parallel()
-	t.Run("embedded broker", func(t *testing.T) { killAProcessor(t, newStack(t), func() {}) })
-	t.Run("Apache Kafka", func(t *testing.T) {
-		broker := devtest.RealKafka(t)
-		killAProcessor(t, newStackOn(t, broker.Addr), func() { broker.Kill(); broker.Restart() })
-	})
-}
-
-// killAProcessor kills one of two in the middle of traffic; disturb is done to
-// the broker while the survivor works.
-func killAProcessor(t *testing.T, s *stack, disturb func()) {
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), "TRIBUTARY_TEST_PROCESSOR="+s.pool.Config().ConnString()+" | "+s.broker)
-	child.Stderr = os.Stderr
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
-	s.await("the child owns all partitions", func() bool { return s.int(`select count(*) from consumer_offset`) == 16 })
-	survivor, stop := s.start()
-	s.await("the survivor owns half", func() bool { return s.owned(survivor) == devtest.Partitions/2 })
-	const n = 2000
-	companies := s.companies(12) // on partitions of both members
-	var records []any
-	for i := range n {
-		records = append(records, s.event(fmt.Sprint("v", i%50), noon.Add(time.Duration(i)*time.Second), i, func(e *wire.Event) {
-			e.CompanyID = companies[i%len(companies)]
-		}))
-	}
-	s.produce(records[:n/2]...)
-	s.await("some are applied", func() bool { return s.int(`select count(*) from event_fact`) > 0 })
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	killed := time.Now()
-	s.produce(records[n/2 : 3*n/4]...)
-	s.await("the survivor owns all", func() bool { return s.owned(survivor) == devtest.Partitions })
-	if moved := time.Since(killed); moved > 15*time.Second { // 10 s, and what a busy machine adds
-		t.Errorf("the killed member's partitions moved after %v", moved)
-	}
-	disturb()
-	s.produce(records[3*n/4:]...)
-	s.applied()
-	if got := s.int(`select count(*) from event_fact`); got != n {
-		t.Errorf("%d events, want %d", got, n)
-	}
-	if got := s.int(`select coalesce(sum(events), 0) from delivery where outcome = 'duplicate'`); got != 0 {
-		t.Errorf("%d records were applied twice", got)
-	}
-	stop()
-}
 
 // companies makes stores beside the shop's own.
 func (s *shop) companies(n int) (ids []string) {

@@ -31,6 +31,14 @@ import (
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
+// seeds is how many seeds a test of random facts has: few, or all of them in `make prove` (test/prove/cmd/random.go).
+func seeds(few, all uint64) uint64 {
+	if os.Getenv("TRIBUTARY_TEST_SEEDS") == "all" {
+		return all
+	}
+	return few
+}
+
 // shop is one store's company in a database of the test's own.
 type shop struct {
 	newFields bool // random orders have fields of today

@@ -161,7 +161,7 @@ type readiness struct {
 func (p *Processor) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions(), Books: p.books.state()}
+	answer := readiness{Kafka: "ok", Postgres: "ok", Partitions: p.Partitions(), Books: booksStateOf(p.books)}
 	status := http.StatusOK
 	if p.Leaving != nil && p.Leaving() {
 		answer.Leaving, status = true, http.StatusServiceUnavailable

@@ -32,32 +32,37 @@ type watched struct {
 }
 
 func (w watched) Transact(ctx context.Context, f func(tx Tx) error) error {
-	return w.Store.Transact(ctx, func(tx Tx) error { return f(watchedTx{tx, w}) })
+	return w.Store.Transact(ctx, func(tx Tx) error {
+		tx.Events, tx.Queue, tx.Outcomes = watchedEvents{tx.Events, w}, watchedQueue{tx.Queue, w}, watchedOutcomes{tx.Outcomes, w}
+		tx.Statements = watchedStatements{tx.Statements, w.next}
+		return f(tx)
+	})
 }
 
-type watchedTx struct {
-	Tx
+type watchedEvents struct {
+	Events
 	watched
 }
 
-func (w watchedTx) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[uuid.UUID]bool, error) {
+func (w watchedEvents) InsertEvents(ctx context.Context, companyID string, events []facts.Event) (map[uuid.UUID]bool, error) {
 	if w.insert != nil {
 		if err := w.insert(ctx, events); err != nil {
 			return nil, err
 		}
 	}
-	return w.Tx.InsertEvents(ctx, companyID, events)
+	return w.Events.InsertEvents(ctx, companyID, events)
 }
 
-func (w watchedTx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) ([]facts.Concerned, bool, error) {
+type watchedQueue struct {
+	Queue
+	watched
+}
+
+func (w watchedQueue) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) ([]facts.Concerned, bool, error) {
 	if w.take != nil {
 		w.take(companyID)
 	}
-	return w.Tx.TakeQueued(ctx, companyID, from, limit)
-}
-
-func (w watchedTx) Statements() statements.Store {
-	return watchedStatements{w.Tx.Statements(), w.next}
+	return w.Queue.TakeQueued(ctx, companyID, from, limit)
 }
 
 type watchedStatements struct {
@@ -74,7 +79,12 @@ func (w watchedStatements) Next(ctx context.Context, companyID string) (*stateme
 	return w.Store.Next(ctx, companyID)
 }
 
-func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
+type watchedOutcomes struct {
+	Outcomes
+	watched
+}
+
+func (w watchedOutcomes) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	if w.write != nil {
 		if err := w.write(outcomes); err != nil {
 			return err
@@ -85,7 +95,7 @@ func (w watchedTx) WriteOutcomes(ctx context.Context, companyID string, now time
 			return err
 		}
 	}
-	return w.Tx.WriteOutcomes(ctx, companyID, now, outcomes)
+	return w.Outcomes.WriteOutcomes(ctx, companyID, now, outcomes)
 }
 
 func TestABatchThatTakesTooLongIsHalvedUntilItDoesNot(t *testing.T) {

@@ -92,8 +92,8 @@ func (p *Processor) countNullsStep(ctx context.Context, companyID string, partit
 	b := batch{now: p.Now().UTC(), companies: []companyBatch{{index: rules[companyID]}}}
 	ended := false
 	_, err = p.transact(ctx, b, func(a *application) error {
-		lock := func(ctx context.Context) error { return a.tx.LockPartition(ctx, partition) }
-		more, ended, err = nonconverting.Step(ctx, a.tx.NullJourneys(), a.index, a.company, a.now, p.config.NullsChunk, lock)
+		lock := func(ctx context.Context) error { return a.tx.Offsets.LockPartition(ctx, partition) }
+		more, ended, err = nonconverting.Step(ctx, a.tx.NullJourneys, a.index, a.company, a.now, p.config.NullsChunk, lock)
 		return err
 	})
 	if err == nil && ended {

@@ -14,7 +14,7 @@ import (
 func (s *shop) stored(orderID string) (o *facts.Outcome) {
 	s.t.Helper()
 	if err := s.store.Transact(s.ctx, func(tx *factstore.Tx) error {
-		found, err := tx.Outcomes(s.ctx, s.company, []string{orderID, "another"})
+		found, err := tx.StoredOutcomes(s.ctx, s.company, []string{orderID, "another"})
 		o = found[orderID]
 		return err
 	}); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -29,7 +29,7 @@ import (
 // previewer makes previews of the shop that no clock cuts.
 func (s *shop) previewer(limits preview.Limits) *preview.Previewer {
 	limits.Time = cmp.Or(limits.Time, time.Hour)
-	return preview.New(trial.New(s.db), limits)
+	return preview.New(pgpreview.New(s.db), limits)
 }
 
 // wholeDatabase is every row of every table, with the transaction that wrote it.

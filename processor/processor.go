@@ -74,21 +74,21 @@ type StoreBase interface {
 }
 
 // StoreOf makes a Store of an adapter whose Transact hands out a type of its own,
-// such as *factstore.Tx, instead of the interface Tx.
-func StoreOf[T Tx](adapter interface {
+// such as *factstore.Tx, in which all parts of a Tx are one.
+func StoreOf[T wholeTx](adapter interface {
 	StoreBase
 	Transact(ctx context.Context, f func(tx T) error) error
 }) Store {
 	return adaptedStore[T]{adapter, adapter.Transact}
 }
 
-type adaptedStore[T Tx] struct {
+type adaptedStore[T wholeTx] struct {
 	StoreBase
 	transact func(ctx context.Context, f func(tx T) error) error
 }
 
 func (a adaptedStore[T]) Transact(ctx context.Context, f func(tx Tx) error) error {
-	return a.transact(ctx, func(tx T) error { return f(tx) })
+	return a.transact(ctx, func(tx T) error { return f(partsOf(tx)) })
 }
 
 // Log reads the two topics, which have the same number of partitions.
@@ -198,7 +198,7 @@ type Processor struct {
 	hints        chan hint
 	transactions chan struct{} // holds one value for each transaction that runs
 	readAhead    *readAhead
-	books        *conservation
+	books        *books.Check
 	agents       agent.Known
 	looked       looked
 
@@ -225,7 +225,7 @@ func New(config Config, deps Deps) *Processor {
 	p := &Processor{
 		Deps: deps, config: config, metrics: newMetrics(deps.Registry),
 		hints: make(chan hint, 64), transactions: make(chan struct{}, config.MaxTransactions),
-		readAhead: newReadAhead(config.ReadAheadBytes), books: newConservation(),
+		readAhead: newReadAhead(config.ReadAheadBytes), books: books.New(deps.Books, deps.Store),
 		rules: map[string]*attribution.Index{}, partitions: map[int]*progress{},
 	}
 	deps.Registry.MustRegister(partitionCollector{p}, booksCollector{p.books})

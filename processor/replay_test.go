@@ -63,13 +63,10 @@ func TestAReplayGivesTheSameLedgerHash(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	hashes := map[string]bool{}
-	for seed := range uint64(6) {
+	histories := seeds(4, 8)
+	for seed := range histories {
 		r := rand.New(rand.NewPCG(seed, 11))
-		s.newFields = true
-		list := s.randomFacts(r)
-		if seed >= 4 {
-			list = s.crowdedFacts(r)
-		}
+		list := s.historyOf(r, seed)
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		s.clear()
 		s.apply(list, func() int { return 1 + r.IntN(40) })
@@ -86,8 +83,8 @@ func TestAReplayGivesTheSameLedgerHash(t *testing.T) {
 		}
 		hashes[found.LiveHash] = true
 	}
-	if len(hashes) != 6 {
-		t.Errorf("%d hashes of 6 histories", len(hashes))
+	if len(hashes) != int(histories) {
+		t.Errorf("%d hashes of %d histories", len(hashes), histories)
 	}
 	if left := s.schemas(); len(left) > 0 {
 		t.Errorf("schemas are left: %v", left)

@@ -55,7 +55,7 @@ func (p *Processor) PreviewRetain(ctx context.Context, was retention.Progress) (
 		return from, counted, nil
 	}
 	err = p.Store.Transact(ctx, func(tx Tx) (err error) {
-		counted, err = r.Count(ctx, tx.Retention())
+		counted, err = r.Count(ctx, tx.Retention)
 		return err
 	})
 	if err != nil {
@@ -87,13 +87,13 @@ func (p *Processor) removalTx(
 		defer cancel()
 		b := batch{now: p.Now().UTC(), companies: []companyBatch{{index: index}}}
 		_, err := p.transact(ctx, b, func(a *application) (err error) {
-			if err := a.tx.LockPartition(ctx, partition); err != nil {
+			if err := a.tx.Offsets.LockPartition(ctx, partition); err != nil {
 				return err
 			}
 			if a.index, err = p.indexOf(ctx, a.company); err != nil {
 				return err
 			}
-			return f(ctx, &retention.Turn{Store: a.tx.Retention(), Index: a.index, Seal: a.seal})
+			return f(ctx, &retention.Turn{Store: a.tx.Retention, Index: a.index, Seal: a.seal})
 		})
 		return err
 	})

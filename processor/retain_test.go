@@ -56,7 +56,7 @@ func (s *shop) retain(now time.Time) retention.Removed {
 // clearAll forgets the seals and removals, too.
 func (s *shop) clearAll() {
 	s.clear()
-	s.exec(`truncate seal, retention, erasure, erasure_key, erasure_visitor, erased_order, erased_key, sealed_first`)
+	s.empty("seal", "retention", "erasure", "erasure_key", "erasure_visitor", "erased_order", "erased_key", "sealed_first")
 }
 
 // earned is all that must not change by age: credits, payouts, explanations, net amounts
@@ -129,10 +129,7 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	s.exec(`update cost set var_fee = 3`) // as the last of the changes below leaves it
-	removed, sealed, histories := 0, 0, uint64(8)
-	if testing.Short() {
-		histories = 4
-	}
+	removed, sealed, histories := 0, 0, seeds(4, 8)
 	for seed := range histories {
 		s.keeps(0)
 		var want []string

@@ -200,7 +200,7 @@ func (s *shop) history(r *rand.Rand, ring keyring, members bool, stage func(at t
 // long as each lasts the window and a week, and no explanation. Visitors' ids are UUIDs: others are new ones from a rotation on.
 func TestRotationsChangeNoPayout(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range seeds(2, 6) {
 		members := seed%2 == 1 // some visitors' ids are no UUIDs
 		s := newShop(t)
 		for _, name := range []string{"Ana Prado", "Beto Lima"} {

@@ -48,14 +48,14 @@ func (a *application) sealOrders(ctx context.Context, ids []string) error {
 	var seals []facts.Seal
 	for left := ids; len(left) > 0; {
 		var err error
-		if left, _, err = caseload.Each(ctx, a.tx, a.company, a.index.Limits(), left, attribution.ClaimedEvents, func(c *facts.Case) bool {
+		if left, _, err = caseload.Each(ctx, a.tx.Cases, a.company, a.index.Limits(), left, attribution.ClaimedEvents, func(c *facts.Case) bool {
 			seals = append(seals, a.index.Seal(*c, a.now))
 			return true
 		}); err != nil {
 			return err
 		}
 	}
-	if err := a.tx.InsertSeals(ctx, a.company, seals); err != nil {
+	if err := a.tx.Outcomes.InsertSeals(ctx, a.company, seals); err != nil {
 		return err
 	}
 	a.addConcerned(ids, facts.Cause{Kind: facts.CauseSeal})

@@ -11,38 +11,38 @@ import (
 // storeStatements stores statements that are asked for, and payments. Statements are
 // closed by closeNext, between two batches.
 func (a *application) storeStatements(ctx context.Context) error {
-	if err := a.tx.Statements().Insert(ctx, a.company, a.statements); err != nil {
+	if err := a.tx.Statements.Insert(ctx, a.company, a.statements); err != nil {
 		return err
 	}
 	if len(a.statements) > 0 { // they are closed once none of the company's orders is queued
 		a.done.statements += len(a.statements)
-		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
+		if err := a.tx.Queue.QueueCompany(ctx, a.company); err != nil {
 			return err
 		}
 	}
 	if len(a.erasures) > 0 { // admin has stored them; they are done between two batches
 		a.done.statements += len(a.erasures)
-		if err := a.tx.Erased().BeginErasures(ctx, a.company, a.erasures); err != nil {
+		if err := a.tx.Erased.BeginErasures(ctx, a.company, a.erasures); err != nil {
 			return err
 		}
-		if err := a.tx.QueueCompany(ctx, a.company); err != nil {
+		if err := a.tx.Queue.QueueCompany(ctx, a.company); err != nil {
 			return err
 		}
 	}
-	return a.tx.Statements().InsertPayments(ctx, a.company, a.payments)
+	return a.tx.Statements.InsertPayments(ctx, a.company, a.payments)
 }
 
 // askedNext is the id of what the company's merchant has asked for and that is to be done next;
 // "" where nothing is.
 func (a *application) askedNext(ctx context.Context) (string, error) {
-	e, err := a.tx.Erasure().NextErasure(ctx, a.company)
+	e, err := a.tx.Erasure.NextErasure(ctx, a.company)
 	if err != nil {
 		return "", err
 	}
 	if e != nil {
 		return e.ErasureID, nil
 	}
-	s, err := a.tx.Statements().Next(ctx, a.company)
+	s, err := a.tx.Statements.Next(ctx, a.company)
 	if err != nil || s == nil {
 		return "", err
 	}
@@ -60,10 +60,10 @@ func (a *application) stepNext(ctx context.Context, chunk int) error {
 // closeNext goes on with the company's statements. Where something is left to do, the company
 // stays queued.
 func (a *application) closeNext(ctx context.Context, limit int) error {
-	closed, more, err := statements.CloseNext(ctx, a.tx.Statements(), a.company, a.now, limit)
+	closed, more, err := statements.CloseNext(ctx, a.tx.Statements, a.company, a.now, limit)
 	a.done.closed += closed
 	if err != nil || !more {
 		return err
 	}
-	return a.tx.QueueCompany(ctx, a.company)
+	return a.tx.Queue.QueueCompany(ctx, a.company)
 }

@@ -9,102 +9,100 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
-// summing is what a transaction knows of orders that it may have changed.
+// summing is what a transaction knows of a company's orders that it may have changed.
 type summing struct {
+	store   Sums
+	company string
 	counted map[string]rollup.Counted // what was counted of orders before the transaction, by order id
-	was, is map[string]*facts.Outcome // outcomes before the transaction and now, of orders whose outcome changed; nil: none
+	before  map[string]*facts.Outcome // outcomes before the transaction, of orders whose outcome changed; nil: none
+	written map[string]*facts.Outcome // these orders' outcomes now
 }
 
-func newSumming() summing {
-	return summing{counted: map[string]rollup.Counted{}, was: map[string]*facts.Outcome{}, is: map[string]*facts.Outcome{}}
+func newSumming(store Sums, company string) summing {
+	return summing{
+		store: store, company: company,
+		counted: map[string]rollup.Counted{}, before: map[string]*facts.Outcome{}, written: map[string]*facts.Outcome{},
+	}
 }
 
 // outcomes notes that outcomes were written.
 func (s *summing) outcomes(written []facts.StoredOutcome) {
 	for i := range written {
 		o := &written[i]
-		if _, known := s.is[o.OrderID]; !known {
-			s.was[o.OrderID] = o.Was
+		if _, known := s.written[o.OrderID]; !known {
+			s.before[o.OrderID] = o.Was
 		}
 		// Not the whole outcome: its explanation is large.
-		s.is[o.OrderID] = &facts.Outcome{OrderID: o.OrderID, Currency: o.Currency, Day: o.Day, Status: o.Status, TotalMinor: o.TotalMinor,
+		s.written[o.OrderID] = &facts.Outcome{OrderID: o.OrderID, Currency: o.Currency, Day: o.Day, Status: o.Status, TotalMinor: o.TotalMinor,
 			Credits: o.Credits, Payout: o.Payout}
 	}
 }
 
 // remember reads what is counted of orders that are about to change. It must be called
 // before anything of them is written but their outcomes.
-func (a *application) remember(ctx context.Context, orderIDs []string) error {
-	ids := slices.DeleteFunc(slices.Clone(orderIDs), func(id string) bool { _, known := a.summed.counted[id]; return known })
+func (s *summing) remember(ctx context.Context, orderIDs []string) error {
+	ids := slices.DeleteFunc(slices.Clone(orderIDs), func(id string) bool { _, known := s.counted[id]; return known })
 	if len(ids) == 0 {
 		return nil
 	}
-	counted, err := a.tx.CountedOrders(ctx, a.company, ids)
+	counted, err := s.store.CountedOrders(ctx, s.company, ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		a.summed.counted[id] = counted[id]
+		s.counted[id] = counted[id]
 	}
 	return nil
 }
 
-// sum adds to the sums by day what the transaction has changed: it takes back what was
-// counted of each order, and adds what is.
-func (a *application) sum(ctx context.Context) error {
-	ids := slices.Collect(maps.Keys(a.summed.is))
-	for id := range a.summed.counted {
-		if _, known := a.summed.is[id]; !known {
+// write adds to the sums by day what the transaction has changed: it takes back what was
+// counted of each order, and adds what is. It returns the days of these orders.
+func (s *summing) write(ctx context.Context) (days []books.Day, err error) {
+	ids := slices.Collect(maps.Keys(s.written))
+	for id := range s.counted {
+		if _, known := s.written[id]; !known {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
 	slices.Sort(ids)
-	now, err := a.tx.CountedOrders(ctx, a.company, ids)
+	now, err := s.store.CountedOrders(ctx, s.company, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var others []string // of which something else changed than the outcome
 	for _, id := range ids {
-		before, remembered := a.summed.counted[id]
-		if _, written := a.summed.is[id]; !written && remembered && !before.Equal(now[id]) {
+		before, remembered := s.counted[id]
+		if _, written := s.written[id]; !written && remembered && !before.Equal(now[id]) {
 			others = append(others, id)
 		}
 	}
-	stored, err := a.tx.Outcomes(ctx, a.company, others)
+	stored, err := s.store.StoredOutcomes(ctx, s.company, others)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var sums rollup.Sums
 	for _, id := range ids {
-		before, remembered := a.summed.counted[id]
+		counted, remembered := s.counted[id]
 		if !remembered {
-			before = now[id]
+			counted = now[id]
 		}
-		was, is := a.summed.was[id], a.summed.is[id]
-		if is == nil {
-			was, is = stored[id], stored[id]
+		before, after := s.before[id], s.written[id]
+		if after == nil {
+			before, after = stored[id], stored[id]
 		}
-		a.done.changes(a.company, was, is)
-		sums.Add(rollup.Order{Outcome: was, Counted: before}, -1)
-		sums.Add(rollup.Order{Outcome: is, Counted: now[id]}, 1)
+		for _, o := range []*facts.Outcome{before, after} {
+			if o != nil {
+				days = append(days, books.Day{CompanyID: s.company, Day: o.Day})
+			}
+		}
+		sums.Add(rollup.Order{Outcome: before, Counted: counted}, -1)
+		sums.Add(rollup.Order{Outcome: after, Counted: now[id]}, 1)
 	}
-	return a.tx.AddSums(ctx, a.company, &sums)
-}
-
-// changes notes the days of an order's outcomes before the transaction and now.
-func (d *applied) changes(company string, outcomes ...*facts.Outcome) {
-	for _, o := range outcomes {
-		if o == nil {
-			continue
-		}
-		if d.days == nil {
-			d.days = map[companyDay]bool{}
-		}
-		d.days[companyDay{company, o.Day}] = true
-	}
+	return days, s.store.AddSums(ctx, s.company, &sums)
 }

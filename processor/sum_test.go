@@ -57,7 +57,7 @@ func TestSumsFollowEveryChange(t *testing.T) {
 		`select count(*) from journey_month where size = 0 and before <> '' and channel <> '' and orders > 0`: 0,
 		`select count(*) from journey_month where size > 1 and orders > 1`:                                    0,
 	}
-	for seed := range uint64(4) {
+	for seed := range seeds(2, 4) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		s.newFields = true
 		records := s.randomFacts(r)

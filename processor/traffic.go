@@ -14,14 +14,14 @@ import (
 // countTraffic counts events that were stored now: each visitor once a day and stage,
 // whatever was stored before. Of a copy that replaces a stored one, what the other showed
 // stays counted.
-func (a *application) countTraffic(ctx context.Context, f following) error {
-	if len(f.clicks) > 0 {
-		if err := a.tx.AddClicks(ctx, a.company, f.clicks); err != nil {
+func countTraffic(ctx context.Context, store Traffic, company string, shoppers []facts.Shopper, clicks []facts.Clicks) error {
+	if len(clicks) > 0 {
+		if err := store.AddClicks(ctx, company, clicks); err != nil {
 			return err
 		}
 	}
-	for chunk := range slices.Chunk(f.shoppers, maxShoppers) {
-		if err := a.countShoppers(ctx, chunk); err != nil {
+	for chunk := range slices.Chunk(shoppers, maxShoppers) {
+		if err := countShoppers(ctx, store, company, chunk); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ const maxShoppers = 5000
 const maxItemsOfDay = 10_000
 
 // boundItems returns the visitors' days with all items for which a day has no room as one.
-func (a *application) boundItems(ctx context.Context, shoppers []facts.Shopper) ([]facts.Shopper, error) {
+func boundItems(ctx context.Context, store Traffic, company string, shoppers []facts.Shopper) ([]facts.Shopper, error) {
 	asked := map[facts.ShopperKey]bool{} // without visitors
 	for _, s := range shoppers {
 		if s.IsItem() {
@@ -48,7 +48,7 @@ func (a *application) boundItems(ctx context.Context, shoppers []facts.Shopper) 
 	if len(asked) == 0 {
 		return shoppers, nil
 	}
-	beyond, err := a.tx.ItemsBeyond(ctx, a.company, slices.SortedFunc(maps.Keys(asked), facts.ShopperKey.Compare), maxItemsOfDay)
+	beyond, err := store.ItemsBeyond(ctx, company, slices.SortedFunc(maps.Keys(asked), facts.ShopperKey.Compare), maxItemsOfDay)
 	if err != nil || len(beyond) == 0 {
 		return shoppers, err
 	}
@@ -70,20 +70,14 @@ func (a *application) boundItems(ctx context.Context, shoppers []facts.Shopper) 
 	return bounded, nil
 }
 
-func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shopper) error {
-	shoppers, err := a.boundItems(ctx, shoppers)
+func countShoppers(ctx context.Context, store Traffic, company string, shoppers []facts.Shopper) error {
+	shoppers, err := boundItems(ctx, store, company, shoppers)
 	if err != nil {
 		return err
 	}
-	known, err := a.tx.InsertShoppers(ctx, a.company, shoppers)
+	stored, err := store.InsertShoppers(ctx, company, shoppers)
 	if err != nil {
 		return err
-	}
-	stored := map[facts.ShopperKey]facts.Stage{}
-	if len(known) > 0 {
-		if stored, err = a.tx.Shoppers(ctx, a.company, known); err != nil {
-			return err
-		}
 	}
 	var put []facts.Shopper // that are known, and have come further
 	type of struct{ day, of string }
@@ -111,7 +105,7 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 		return nil
 	}
 	if len(put) > 0 {
-		if err := a.tx.PutShoppers(ctx, a.company, put); err != nil {
+		if err := store.PutShoppers(ctx, company, put); err != nil {
 			return err
 		}
 	}
@@ -120,5 +114,5 @@ func (a *application) countShoppers(ctx context.Context, shoppers []facts.Shoppe
 		sums = append(sums, *sum)
 	}
 	slices.SortFunc(sums, func(x, y facts.Traffic) int { return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.Of, y.Of)) })
-	return a.tx.AddTraffic(ctx, a.company, sums)
+	return store.AddTraffic(ctx, company, sums)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/preview"
 )
 
@@ -45,7 +45,7 @@ func (p *previewFlags) change(cmd *cobra.Command, db stores, company string, cha
 func (p *previewFlags) previewer(db stores) *preview.Previewer {
 	limits := p.limits
 	limits.Counted = max(limits.Orders, 1_000_000)
-	return preview.New(trial.New(db.db), limits)
+	return preview.New(pgpreview.New(db.db), limits)
 }
 
 // previewExample is a change as a shell takes it.

@@ -10,8 +10,8 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
 	"github.com/tributary-io/tributary/internal/preview"
 )
 
@@ -37,7 +37,7 @@ func openStores(ctx context.Context, dsn string) (stores, error) {
 		db.Close()
 		return stores{}, state.Refusal()
 	}
-	return stores{merchant.New(db), report.New(db), preview.New(trial.New(db), preview.Limits{}), db}, nil
+	return stores{merchant.New(db), report.New(db), preview.New(pgpreview.New(db), preview.Limits{}), db}, nil
 }
 
 // Close waits for connections in use and closes all connections.

@@ -13,7 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Types of API keys (specification, Authentication 2).
+// Types of API keys (docs/operations.md, "People and keys").
 const (
 	OwnPlatform = "own_platform"
 	Integration = "integration"

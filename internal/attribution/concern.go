@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -209,12 +208,7 @@ func (x *Index) keysOf(influencerID string) []facts.Key {
 	return keys
 }
 
-// OrderKinds are the kinds of keys that KeysOfOrder returns.
-var OrderKinds = append(slices.DeleteFunc(slices.Clone(facts.JoinKinds), func(k facts.KeyKind) bool {
-	return k == facts.KeyVerified
-}), facts.KeyCode)
-
-// KeysOfOrder returns the keys by which the order is found that follow from the order
+// KeysOfOrder returns the keys, of facts.OrderKinds, by which the order is found that follow from the order
 // alone: those that join it to visitors, but for those that are found by another
 // (facts.OrderJoin), and its discount codes.
 func KeysOfOrder(o *wire.Order) []facts.OrderKey {

@@ -195,7 +195,7 @@ func TestKeysOfAnOrderAreItsJoinKeysAndCodes(t *testing.T) {
 	}
 	var got []facts.Key
 	for _, k := range KeysOfOrder(&o) {
-		if k.OrderID != "o1" || k.CreatedAt != start || k.Hub != facts.NoHub || !slices.Contains(OrderKinds, k.Kind) {
+		if k.OrderID != "o1" || k.CreatedAt != start || k.Hub != facts.NoHub || !slices.Contains(facts.OrderKinds, k.Kind) {
 			t.Errorf("%+v", k)
 		}
 		got = append(got, k.Key)

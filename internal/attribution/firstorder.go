@@ -6,13 +6,9 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// FirstOrderKinds are the kinds of keys by which a customer's earlier orders are
-// found.
-var FirstOrderKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone}
-
 // IsFirstOrder returns whether an order is its customer's first: what the merchant
 // sent, else whether no earlier approved order, by (createdAt, order id), shares a
-// key of FirstOrderKinds with it. It returns nil where the order has no such key, or
+// key of facts.BuyerKinds with it. It returns nil where the order has no such key, or
 // only keys that are hubs in its own interval: these say nothing about one customer
 // (docs/attribution.md, "Payout"); nor is a test anybody's first order. How many orders a key ever had does not matter.
 func IsFirstOrder(c facts.FirstOrderCandidate) *bool {

@@ -106,7 +106,8 @@ func TestANewPairIsServedAndABrokenOneIsNot(t *testing.T) {
 		if name, _, err := served(t, p, &tls.Config{}); err != nil || name != wantName {
 			t.Errorf("%s: %s, %v; want %s", what, name, err, wantName)
 		}
-		if got, no := testutil.ToFloat64(m.reloads.WithLabelValues(taken)), testutil.ToFloat64(m.reloads.WithLabelValues(refused)); got != wantTaken ||
+		if got, no := testutil.ToFloat64(m.reloads.WithLabelValues(taken)), testutil.ToFloat64(m.reloads.WithLabelValues(refused)); got !=
+			wantTaken ||
 			no != wantRefused {
 			t.Errorf("%s: %g taken and %g refused, want %g and %g", what, got, no, wantTaken, wantRefused)
 		}

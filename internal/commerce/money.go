@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// BRL is the currency of fees and costs (specification: "in currency units (BRL)").
+// BRL is the currency of fees and costs (docs/api.md, "Influencers").
 const BRL = "BRL"
 
 // MaxAmountMinor bounds each amount that a store sends, in minor units of its

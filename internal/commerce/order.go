@@ -20,7 +20,7 @@ const (
 	MaxQuantity      = 1_000_000
 	MaxInstallments  = 1000
 	MaxVariants      = 2048      // what the largest platforms allow
-	MaxStatus        = 1_000_000 // of a product; the specification does not say what its values mean
+	MaxStatus        = 1_000_000 // of a product; nothing is known of what its values mean
 
 	// MaxAhead is how far updatedAt may lie in the future (docs/attribution.md,
 	// "Facts"): further would make it win over every later version. A createdAt that lies
@@ -129,7 +129,7 @@ func (v *Violations) delivered(created, delivered, now time.Time) {
 	}
 }
 
-// extensions checks the fields that the specification does not have.
+// extensions checks the fields that we have added.
 func (v *Violations) extensions(order *wire.Order) {
 	var body place
 	v.atMost("discountCodes", len(order.DiscountCodes.Value), MaxDiscountCodes)

@@ -14,7 +14,7 @@ import (
 // maxElements bounds the links, coupons and costs of a registration, each.
 const maxElements = 100
 
-// Frequencies of costs, in the specification's order.
+// Frequencies of costs, in the order in which messages tell them.
 var Frequencies = []string{Specific, Daily, Weekly, Monthly}
 
 // Check returns every rule that a registration breaks, as far as it can be known

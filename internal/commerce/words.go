@@ -1,6 +1,6 @@
 package commerce
 
-// Order status (specification, Order.orderStatus).
+// Order status (docs/api.md, "Send one").
 const (
 	OrderApproved  = 0
 	OrderPending   = 1
@@ -10,7 +10,7 @@ const (
 // OrderStatuses are those that an order may have, as messages tell them.
 const OrderStatuses = "0 (approved), 1 (pending) or 2 (cancelled)"
 
-// Order source (specification, "order source").
+// Order source (docs/api.md, "Send one").
 const (
 	SourceWeb         = 0
 	SourceMarketplace = 1
@@ -24,7 +24,7 @@ const (
 	Sandbox = "sandbox"
 )
 
-// How often a cost falls due (specification, Cost.frequency).
+// How often a cost falls due (docs/api.md, "Add, list and remove a cost").
 const (
 	Specific = "specific"
 	Daily    = "daily"

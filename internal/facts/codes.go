@@ -2,12 +2,14 @@ package facts
 
 import "fmt"
 
-// kindCodes are the numbers by which kinds are stored. They never change.
-var kindCodes = map[KeyKind]int16{
-	KeyCart: 1, KeyCookie: 2, KeyVisitor: 3, KeyNetwork: 4, KeyVerified: 5,
-	KeyCustomer: 6, KeyEmail: 7, KeyPhone: 8, KeyCartNo: 9, KeyUser: 10, KeyReached: 11,
-	KeyCode: 32, KeyUTM: 33, KeyLink: 34, KeyInfluencer: 35, KeyTouch: 36,
-}
+// kindCodes are the numbers by which kinds are stored.
+var kindCodes = func() map[KeyKind]int16 {
+	codes := map[KeyKind]int16{}
+	for _, k := range keyKinds {
+		codes[k.kind] = k.code
+	}
+	return codes
+}()
 
 // Code returns the number by which the kind is stored.
 func (k KeyKind) Code() int16 { return kindCodes[k] }
@@ -24,9 +26,9 @@ func Codes(kinds []KeyKind) []int16 {
 // KindOf returns the kind of a number. An unknown number is an error: another version
 // of the program wrote it.
 func KindOf(code int16) (KeyKind, error) {
-	for kind, known := range kindCodes {
-		if known == code {
-			return kind, nil
+	for _, k := range keyKinds {
+		if k.code == code {
+			return k.kind, nil
 		}
 	}
 	return "", fmt.Errorf("no kind of key has the number %d", code)

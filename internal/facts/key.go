@@ -13,50 +13,90 @@ import (
 // KeyKind says what a key names.
 type KeyKind string
 
-// Kinds of keys that join orders to visitors. The first five are proofs: secrets
-// that a stranger cannot know. The others are claims that anybody can make
-// (docs/attribution.md, "Proof").
+// Kinds of keys that join orders to visitors: proofs are secrets that a stranger cannot know;
+// the others are claims that anybody can make (docs/attribution.md, "Proof").
 const (
-	KeyCart     KeyKind = "cart"     // a token that cannot be guessed
-	KeyCookie   KeyKind = "cookie"   // the server's cookie, whose mac holds
-	KeyVisitor  KeyKind = "visitor"  // the SDK's cookie, a random UUID
-	KeyNetwork  KeyKind = "network"  // digest of a claimed key and a keyed network
-	KeyVerified KeyKind = "verified" // digest of a claimed key of which a backend says that the shopper is logged in
-
-	KeyCustomer KeyKind = "customer"
-	KeyEmail    KeyKind = "email"
-	KeyPhone    KeyKind = "phone"
-	KeyCartNo   KeyKind = "cart_no" // a cart token that can be guessed
-	KeyUser     KeyKind = "user"    // a visitor's id that can be guessed
+	KeyCart     KeyKind = "cart"     // proof: a token that cannot be guessed
+	KeyCookie   KeyKind = "cookie"   // proof: the server's cookie, whose mac holds
+	KeyVisitor  KeyKind = "visitor"  // proof: the SDK's cookie, a random UUID
+	KeyCustomer KeyKind = "customer" // claim
+	KeyEmail    KeyKind = "email"    // claim
+	KeyPhone    KeyKind = "phone"    // claim
+	KeyCartNo   KeyKind = "cart_no"  // claim: a cart token that can be guessed
+	KeyUser     KeyKind = "user"     // claim: a visitor's id that can be guessed
+	KeyNetwork  KeyKind = "network"  // proof: digest of a claimed key and a keyed network
+	KeyVerified KeyKind = "verified" // proof: digest of a claimed key of which a backend says that the shopper is logged in
 )
-
-// ProofKinds lists the kinds that the payout joins by, strongest first.
-var ProofKinds = []KeyKind{KeyCart, KeyCookie, KeyVisitor, KeyNetwork, KeyVerified}
-
-// JoinKinds lists the kinds that join orders to visitors, strongest first. A
-// network and a verified key hold a claimed key; they come last, so that a touch
-// is said to be matched by the claimed one.
-var JoinKinds = []KeyKind{KeyCart, KeyCookie, KeyVisitor, KeyCustomer, KeyEmail, KeyPhone, KeyCartNo, KeyUser, KeyNetwork, KeyVerified}
 
 // Kinds of keys by which the orders that a changed rule or a new event concerns
 // are found. They join nothing.
 const (
 	KeyCode       KeyKind = "code"       // RuleKey of the order's folded discount code, or of a part of it
+	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead, but for one whose id is a key of the order
+	KeyTouch      KeyKind = "touch"      // event id of a touch that a decision accepted
 	KeyUTM        KeyKind = "utm"        // RuleKey of the folded utm_campaign of a touch of the order
 	KeyLink       KeyKind = "link"       // RuleKey of the short code of a touch of the order
 	KeyInfluencer KeyKind = "influencer" // id of the influencer of a touch or of the coupon
-	KeyReached    KeyKind = "reached"    // id of a visitor to whom the order's keys lead, but for one whose id is a key of the order
-	KeyTouch      KeyKind = "touch"      // event id of a touch that a decision accepted
 )
 
-// DerivedKinds are the kinds of keys that follow from an order's outcome and are rows of
-// their own, since events look for them. The kinds that are neither here nor in NameKinds
-// follow from the order alone.
-var DerivedKinds = []KeyKind{KeyReached, KeyTouch}
+// keyRole is what a kind of keys is used for, as a set of bits.
+type keyRole int
 
-// NameKinds are the kinds of keys that follow from an order's outcome and that changed
-// rules alone look for. They are stored as NameDigest, all of an order together.
-var NameKinds = []KeyKind{KeyUTM, KeyLink, KeyInfluencer}
+const (
+	joins   keyRole = 1 << iota // orders to visitors
+	proves                      // … and the payout joins by it
+	buyer                       // two orders with the key are of one buyer
+	visitor                     // an event's own visitor is seen with it
+	ofOrder                     // it follows from the order alone, and is a row of its own
+	derived                     // it follows from the outcome, and is a row of its own, since events look for it
+	named                       // it follows from the outcome, and rules alone look for it: stored as NameDigest, all of an order together
+)
+
+// keyKinds are all kinds, with the number by which each is stored, which never changes, and
+// its roles. Of those that join the strongest is first; a network and a verified key hold a
+// claimed key, and come last, so that a touch is said to be matched by the claimed one.
+var keyKinds = []struct {
+	kind  KeyKind
+	code  int16
+	roles keyRole
+}{
+	{KeyCart, 1, joins | proves | ofOrder},
+	{KeyCookie, 2, joins | proves | ofOrder},
+	{KeyVisitor, 3, joins | proves | visitor | ofOrder},
+	{KeyCustomer, 6, joins | buyer | ofOrder},
+	{KeyEmail, 7, joins | buyer | ofOrder},
+	{KeyPhone, 8, joins | buyer | ofOrder},
+	{KeyCartNo, 9, joins | ofOrder},
+	{KeyUser, 10, joins | visitor | ofOrder},
+	{KeyNetwork, 4, joins | proves | ofOrder},
+	{KeyVerified, 5, joins | proves},
+	{KeyCode, 32, ofOrder},
+	{KeyReached, 11, derived},
+	{KeyTouch, 36, derived},
+	{KeyUTM, 33, named},
+	{KeyLink, 34, named},
+	{KeyInfluencer, 35, named},
+}
+
+// Kinds by what they are used for, in the order of keyKinds.
+var (
+	JoinKinds    = kindsThat(joins)
+	ProofKinds   = kindsThat(proves)
+	BuyerKinds   = kindsThat(buyer)
+	VisitorKinds = kindsThat(visitor)
+	OrderKinds   = kindsThat(ofOrder)
+	DerivedKinds = kindsThat(derived)
+	NameKinds    = kindsThat(named)
+)
+
+func kindsThat(role keyRole) (kinds []KeyKind) {
+	for _, k := range keyKinds {
+		if k.roles&role != 0 {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
+}
 
 // NameDigest returns the number by which a key of NameKinds is stored: the first 8 bytes
 // of a SHA-256. Two keys may have one number: then an order is computed in vain.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -89,6 +90,18 @@ func (n *numberText) Scan(value any) error {
 	err := d.Scan(value)
 	*n.text = d.String()
 	return err
+}
+
+// JSON is a list as an argument of type jsonb in rows: null where it is empty. Its elements are such as JSON can hold.
+func JSON[T any](list []T) *string {
+	if len(list) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err)
+	}
+	return NullIfEmpty(string(text))
 }
 
 // NullIfEmpty is a text as an argument: null where it is empty.

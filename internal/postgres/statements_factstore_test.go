@@ -115,7 +115,8 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 	version := facts.OrderVersion{OrderID: "o1", VersionAt: noon, AcceptedAt: noon, ContentHash: []byte("h"),
 		Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100, CartKey: wire.Some("k1:a")}, Personal: []byte(`{}`),
 		PersonalDigest: []byte("d")}
-	product := facts.Product{Product: wire.Product{ProductID: "p"}, UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
+	product := facts.Product{Product: wire.Product{ProductID: "p", Variants: []wire.Variant{{VariantID: "v"}}},
+		UpdatedAt: noon, AcceptedAt: noon, Digest: []byte("d"), Body: []byte(`{}`)}
 	older := version
 	older.VersionAt = noon.Add(-time.Hour)
 	order := facts.FoldedOrder{Order: wire.Order{OrderID: "o1", CreatedAt: noon, Currency: "BRL", TotalMinor: 100}, Day: "2026-03-10"}
@@ -139,10 +140,9 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Delivery().KnownSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}})),
 		tx.Delivery().InsertSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}}),
 		second(tx.Delivery().Streams(ctx, company, []delivery.StoredStream{{ID: []byte("s")}})),
-		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Top: 1}}),
+		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Stream: delivery.Stream{Top: 1}}}),
 		tx.Delivery().Forget(ctx, company, day.Day, day.Day, 10),
-		second(tx.UpsertProducts(ctx, company, []facts.Product{product})),
-		tx.ReplaceVariants(ctx, company, []string{"p"}, []facts.Variant{{VariantID: "v", ProductID: "p"}}),
+		tx.PutProducts(ctx, company, []facts.Product{product}),
 		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),
 		tx.UpsertPersonal(ctx, company, []facts.OrderVersion{version}),
 		second(tx.UpsertOrders(ctx, company, noon, []facts.FoldedOrder{order})),
@@ -177,12 +177,12 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.OrdersByKeys(ctx, company, spans, false, 10)),
 		second(tx.OrdersByKeys(ctx, company, spans, true, 10)),
 		second(tx.OrdersOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, 10)),
-		second(tx.Queue(ctx, company, []facts.Concerned{{OrderID: "o1", Cause: cause}})),
+		second(tx.QueueOrders(ctx, company, []facts.Concerned{{OrderID: "o1", Cause: cause}})),
 		second(tx.QueueByKeys(ctx, company, spans, false, cause)),
 		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
 		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
-		tx.SetAside(ctx, company, "o1", "why"),
+		tx.SetAside(ctx, company, facts.Concerned{OrderID: "o1", Cause: cause}, "why"),
 		third(tx.TakeQueued(ctx, company, facts.QueuePlace{First: []string{"o3"}}, 10)),
 		third(tx.TakeQueued(ctx, company, facts.QueuePlace{After: "z"}, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
@@ -204,6 +204,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		Credits: []facts.Credit{{Channel: "Direct", Parts: [facts.ModelCount]facts.Part{{Given: true, Minor: 100}}}},
 		FoundBy: []facts.OrderKey{{Key: facts.Key{Kind: facts.KeyReached, Value: "v"}, OrderID: "o1", CreatedAt: noon}},
 	}}
+	shopper := []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}}
 	entry := ledger.Entry{Line: facts.Line{InfluencerID: influencer, CostID: cost, AmountMinor: 1, Currency: "BRL", PayableOn: "2026-04-09"},
 		Number: 1, Kind: ledger.Earned}
 	return errors.Join(
@@ -211,16 +212,14 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.Proven(ctx, company, limits, list[0])),
 		second(tx.OutcomeHashes(ctx, company, []string{"o1"})),
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
-		second(tx.Outcomes(ctx, company, []string{"o1"})),
+		second(tx.StoredOutcomes(ctx, company, []string{"o1"})),
 		tx.MarkProcessed(ctx, company, noon, []string{"o1"}),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
-		second(tx.InsertShoppers(ctx, company,
-			[]facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "w"}, Stages: facts.StageVisited}})),
-		second(tx.Shoppers(ctx, company, []facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}}})),
-		tx.PutShoppers(ctx, company,
-			[]facts.Shopper{{ShopperKey: facts.ShopperKey{Day: "2026-03-10", Visitor: "v"}, Stages: facts.StageVisited}}),
+		second(tx.InsertShoppers(ctx, company, shopper)),
+		second(tx.InsertShoppers(ctx, company, shopper)), // is stored already
+		tx.PutShoppers(ctx, company, shopper),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: "2026-03-10"}}),
 		tx.AddClicks(ctx, company, []facts.Clicks{{Day: "2026-03-10", Code: "abc", Clicks: 1}}),
 		tx.WriteOutcomes(ctx, company, noon,

@@ -24,7 +24,7 @@ var scenarios = map[string]func(t *testing.T, recorder *statements.Recorder){
 	"report":    reportStatements,
 	"factstore": factstoreStatements, // and cases, erasure, retention
 	"replay":    replayStatements,
-	"trial":     trialStatements,
+	"preview":   previewStatements,
 }
 
 // notProduct names packages below this one that may send what they want, and why.

@@ -19,7 +19,7 @@ import (
 // writes there is undone. Its error is Preview's.
 type Change func(ctx context.Context) error
 
-// Store is what a preview reads. internal/postgres/trial.Store is one.
+// Store is what a preview reads. internal/postgres/preview.Store is one.
 type Store interface {
 	// Try makes a change and undoes it. Nothing of it stays, and nobody else sees it.
 	// An unknown company is commerce.ErrNotFound.

@@ -36,20 +36,21 @@ func (noTimer) Stop() bool               { return false }
 
 func (l *lane) partition() Partition { return Partition{l.key.topic, l.key.partition} }
 
-func (l *lane) isSpooling() bool {
+// isAway tells whether the spool holds records of the partition, as far as the lane knows.
+func (l *lane) isAway() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.spooling
+	return l.course != direct
 }
 
-// isAway tells whether, after a failed produce, what was sent is the spool's
+// findsAway tells whether, after a failed produce, what was sent is the spool's
 // from now on. The lane's own goroutine calls it.
-func (l *lane) isAway(err error) bool {
+func (l *lane) findsAway(err error) bool {
 	if !kafka.IsTemporary(err) && !kafka.IsRefusal(err) || l.batcher.base.Err() != nil {
 		l.handOver(err)
 		return true
 	}
-	return l.isSpooling()
+	return l.isAway()
 }
 
 // handOverLate is called when a batch was not acknowledged in time.
@@ -57,7 +58,7 @@ func (l *lane) handOverLate() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// The timer may have fired for the batch before.
-	if (len(l.sent) > 0 || l.ending) && l.batcher.config.Now().Sub(l.sentAt) >= l.batcher.config.AwayAfter {
+	if (len(l.sent) > 0 || l.course == ending) && l.batcher.config.Now().Sub(l.sentAt) >= l.batcher.config.AwayAfter {
 		l.handOverLocked(ErrTimeout)
 	}
 }
@@ -72,13 +73,13 @@ func (l *lane) handOver(why error) {
 // that refuses a chunk, the others of its request fail too: a request's later
 // chunks must not overtake its earlier ones.
 func (l *lane) handOverLocked(why error) {
-	if l.spooling && !l.ending {
+	if l.course == spooling {
 		return
 	}
-	if !l.spooling {
+	if l.course == direct {
 		l.handed = handedOver{}
 	}
-	l.spooling, l.ending = true, false
+	l.course = spooling
 	var failed error // the last request's
 	var last *Parcel
 	var refused error
@@ -177,7 +178,7 @@ func (l *lane) kept(c *chunk, sent bool, at Position, err error) {
 func (l *lane) noteAcknowledged(batch []*chunk) {
 	if l.batcher.config.Spool != nil {
 		l.mu.Lock()
-		l.handed.acknowledged = l.spooling && len(batch) == len(l.sent)
+		l.handed.acknowledged = l.course != direct && len(batch) == len(l.sent)
 		l.mu.Unlock()
 	}
 }

@@ -146,7 +146,7 @@ func (b *Batcher) Resume() {
 	defer b.mu.Unlock()
 	for _, p := range b.config.Spool.Partitions() {
 		if key := (laneKey{p.Topic, p.Number}); b.lanes[key] == nil && !b.closed {
-			b.begin(key, true)
+			b.begin(key, spooling)
 		}
 	}
 }
@@ -175,15 +175,15 @@ func (b *Batcher) lane(key laneKey) (*lane, error) {
 	}
 	l := b.lanes[key]
 	if l == nil {
-		l = b.begin(key, false)
+		l = b.begin(key, direct)
 	}
 	return l, nil
 }
 
 // begin makes a lane and runs it. The caller holds b.mu.
-func (b *Batcher) begin(key laneKey, spooling bool) *lane {
+func (b *Batcher) begin(key laneKey, first course) *lane {
 	l := &lane{
-		batcher: b, key: key, wake: make(chan struct{}, 1), spooling: spooling,
+		batcher: b, key: key, wake: make(chan struct{}, 1), course: first,
 		queue: &memoryQueue{shared: b.budget, limit: b.config.MaxPartitionBytes},
 	}
 	b.lanes[key] = l

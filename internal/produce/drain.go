@@ -46,9 +46,9 @@ func (l *lane) drain(away spoolTimer) bool {
 		if l.drainedOrClosed() {
 			if sent > 0 {
 				l.batcher.config.Log.Info("spooled records are on Kafka", "topic", l.key.topic, "partition", l.key.partition, "records", sent,
-					"all", !l.isSpooling())
+					"all", !l.isAway())
 			}
-			return !l.isSpooling()
+			return !l.isAway()
 		}
 		kept, err := l.batcher.config.Spool.Next(l.partition(), maxBytes)
 		if err == nil && len(kept.Records) == 0 {
@@ -91,8 +91,8 @@ func (l *lane) drain(away spoolTimer) bool {
 func (l *lane) beginEnding(away spoolTimer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.ending && !l.closed {
-		l.ending, l.sentAt = true, l.batcher.config.Now()
+	if l.course != ending && !l.closed {
+		l.course, l.sentAt = ending, l.batcher.config.Now()
 		away.Reset(l.batcher.config.AwayAfter)
 	}
 }
@@ -107,7 +107,7 @@ func (l *lane) drainedOrClosed() bool {
 		}
 		closed, keeping := l.closed, l.keeping
 		if keeping == 0 && !l.batcher.config.Spool.Holds(l.partition()) {
-			l.spooling, l.ending = false, false
+			l.course = direct
 			l.mu.Unlock()
 			return true
 		}

@@ -31,8 +31,8 @@ type lane struct {
 
 	mu      sync.Mutex
 	queue   queue
-	sending bool
-	sent    []*chunk  // is being sent, from memory
+	course  course
+	sent    []*chunk  // is being sent, from memory; none: nothing is
 	failing time.Time // since when produces fail; zero while they do not
 	closed  bool
 
@@ -40,12 +40,19 @@ type lane struct {
 	joined []wire.Record // of batch; the goroutine's own
 
 	// With a spool only; see away.go.
-	spooling bool // the spool holds older records; what comes follows them there
-	ending   bool // … but the last of them are being sent: what comes waits in the queue
-	sentAt   time.Time
-	keeping  int // chunks handed to the spool that are not settled
-	handed   handedOver
+	sentAt  time.Time
+	keeping int // chunks handed to the spool that are not settled
+	handed  handedOver
 }
+
+// course is where what comes to a lane goes.
+type course int
+
+const (
+	direct   course = iota // into the queue, and from there to Kafka
+	spooling               // into the spool, behind older records that it holds
+	ending                 // into the queue: the spool's last records are being sent
+)
 
 // add queues all chunks of a parcel, or none of them.
 func (l *lane) add(p *Parcel) error {
@@ -54,11 +61,11 @@ func (l *lane) add(p *Parcel) error {
 	if l.closed {
 		return ErrClosed
 	}
-	if l.spooling && !l.ending {
+	if l.course == spooling {
 		return l.keepNew(p)
 	}
 	waiting, _ := l.queue.waiting()
-	busy := l.sending || waiting > 0
+	busy := len(l.sent) > 0 || waiting > 0
 	if busy && !l.failing.IsZero() && l.batcher.config.Now().Sub(l.failing) > refuseAfter {
 		// One request at a time finds out whether Kafka is back. The others are
 		// refused at once: they would hold their connections until the deadline.
@@ -99,18 +106,18 @@ func (l *lane) run() {
 		defer watch.Stop()
 		away = watch
 	}
-	spooling := l.spooling // nobody else sets it before the first batch
+	drains := l.course != direct // nobody else sets it before the first batch
 	for {
-		if spooling {
+		if drains {
 			if !l.drain(away) {
 				return
 			}
-			spooling = false
+			drains = false
 		}
 		batch, more := l.take(timer)
 		if len(batch) > 0 {
 			away.Reset(l.batcher.config.AwayAfter)
-			spooling = l.send(batch)
+			drains = l.send(batch)
 			away.Stop()
 		}
 		if !more {
@@ -142,7 +149,6 @@ func (l *lane) take(timer *time.Timer) (batch []*chunk, more bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sending = true
 	l.sent = l.queue.take(l.sent, l.batcher.config.MaxBatchBytes)
 	if l.batcher.config.Spool != nil {
 		l.sentAt = l.batcher.config.Now()
@@ -172,7 +178,7 @@ func (l *lane) linger(timer *time.Timer) {
 
 // send writes the batch and settles its chunks, or hands them to the spool: then
 // it reports that.
-func (l *lane) send(batch []*chunk) (spooling bool) {
+func (l *lane) send(batch []*chunk) (away bool) {
 	if refused := l.produce(batch); len(refused) > 1 {
 		// One request's records may be the reason: each request's are sent alone.
 		for i := range refused {
@@ -183,15 +189,15 @@ func (l *lane) send(batch []*chunk) (spooling bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.spooling { // or the spool may have some of them
+	if l.course == direct { // or the spool may have some of them
 		for _, c := range l.sent {
 			c.parcel.leave()
 		}
 	}
 	clear(l.sent)
 	clear(l.batch[:cap(l.batch)])
-	l.sending, l.sent = false, l.sent[:0]
-	return l.spooling
+	l.sent = l.sent[:0]
+	return l.course != direct
 }
 
 // produce writes the chunks in one produce, tried again after temporary
@@ -230,7 +236,7 @@ func (l *lane) produce(batch []*chunk) (refused []*chunk) {
 			l.settle(batch, Kafka, nil)
 			l.noteAcknowledged(batch)
 			return nil
-		case b.config.Spool != nil && l.isAway(err):
+		case b.config.Spool != nil && l.findsAway(err):
 			l.free(batch)
 			return nil
 		case b.base.Err() != nil:
@@ -241,7 +247,7 @@ func (l *lane) produce(batch []*chunk) (refused []*chunk) {
 			return batch
 		}
 		background.Sleep(b.base, retryPause)
-		if b.config.Spool != nil && l.isSpooling() {
+		if b.config.Spool != nil && l.isAway() {
 			l.free(batch)
 			return nil
 		}

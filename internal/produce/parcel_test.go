@@ -141,7 +141,7 @@ func TestAParcelIsNotUsedAgainBeforeTheSpoolHasSettledIt(t *testing.T) {
 			await.Until(t, await.Long, func() bool {
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				return !l.sending
+				return len(l.sent) == 0
 			}, func() string { return "the produce has ended" })
 		}
 		if b.NewParcel() == p {

@@ -13,7 +13,7 @@ type Personal struct {
 	UserID Optional[string] `json:"userId,omitzero"`
 }
 
-// Customer is the specification's Customer, as sent.
+// Customer is an order's customer, as sent.
 type Customer struct {
 	CustomerID   Optional[string]    `json:"customerId,omitzero"`
 	Name         Optional[string]    `json:"name,omitzero"`

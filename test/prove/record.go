@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 )
 
 // Record is what all runs so far saw, the newest of each case.
@@ -52,7 +52,7 @@ func ReadRecord(file string) (*Record, error) {
 
 // Write writes the record.
 func (r *Record) Write(file string) error {
-	return wholefile.Write(file, func(w io.Writer) error {
+	return atomicfile.Write(file, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", " ")
 		encoder.SetEscapeHTML(false)

@@ -66,7 +66,7 @@ func Planted() []Bug {
 			}
 			continue
 `, `			l.mu.Lock()
-			l.spooling, l.ending = false, false
+			l.course = direct
 			l.mu.Unlock()
 			return true
 `}},
@@ -91,7 +91,7 @@ func Planted() []Bug {
 		},
 		{
 			Name: "the ending phase of a drain is left out",
-			Changes: []Change{{drainFile, `	if !l.ending && !l.closed {
+			Changes: []Change{{drainFile, `	if l.course != ending && !l.closed {
 `, `	if false {
 `}},
 			Seed:  1,

@@ -118,8 +118,8 @@ func (s *Pages) installSignals(w http.ResponseWriter, r *http.Request, v site.Re
 	_, _ = w.Write(body)
 }
 
-// integrationTokens are the two tokens of the platform "API" (specification,
-// Authentication 2), by the texts "install.token_<name>".
+// integrationTokens are the two tokens of the platform "API" (docs/operations.md, "People and
+// keys"), by the texts "install.token_<name>".
 var integrationTokens = []struct {
 	name  string
 	scope account.Scope

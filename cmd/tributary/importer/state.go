@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 )
 
 // state is the content of FILE.progress: how much of which file is done.
@@ -192,7 +192,7 @@ func (j *journal) save() error {
 	if j.path == "" {
 		return nil
 	}
-	if err := wholefile.Write(j.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(j.state) }); err != nil {
+	if err := atomicfile.Write(j.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(j.state) }); err != nil {
 		return fmt.Errorf("save progress: %w", err)
 	}
 	return nil

@@ -34,10 +34,6 @@ func FirstID(hour string) string {
 	return `(lpad(to_hex((` + hour + `)::bigint * 3600000), 12, '0') || repeat('0', 20))::uuid`
 }
 
-// ownKinds are the kinds of the key that every event's visitor is seen with: its own
-// id.
-var ownKinds = []facts.KeyKind{facts.KeyVisitor, facts.KeyUser}
-
 // errOrder says that PostgreSQL has not returned the visitors in the order of the requests.
 var errOrder = errors.New("the events of visitors are not in the order of the visitors")
 
@@ -50,7 +46,7 @@ func (t Tx) newestEvents(ctx context.Context, companyID string, g *group, rows i
 		limit = &rows
 	}
 	found, err := t.tx.Query(ctx, readEvents,
-		requestRows.Args(g.requests, pgx.NamedArgs{"company_id": companyID, "own_kinds": facts.Codes(ownKinds), "most_rows": limit}))
+		requestRows.Args(g.requests, pgx.NamedArgs{"company_id": companyID, "own_kinds": facts.Codes(facts.VisitorKinds), "most_rows": limit}))
 	if err != nil {
 		return err
 	}

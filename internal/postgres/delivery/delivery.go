@@ -131,7 +131,7 @@ var streamRows = postgres.Rows[delivery.StoredStream]{
 	postgres.Col("stream", "bytea", func(s *delivery.StoredStream) []byte { return s.ID }),
 	postgres.Col("day", "date", func(s *delivery.StoredStream) time.Time { return s.Day }),
 	postgres.Col("top", "bigint", func(s *delivery.StoredStream) int64 { return s.Top }),
-	postgres.Col("gaps", "bytea", func(s *delivery.StoredStream) []byte { return s.Gaps }),
+	postgres.Col("gaps", "jsonb", func(s *delivery.StoredStream) *string { return postgres.JSON(s.Gaps) }),
 	postgres.Col("origin", "text", func(s *delivery.StoredStream) *string { return known(s, s.Origin) }),
 	postgres.Col("agent", "text", func(s *delivery.StoredStream) *string { return known(s, s.Agent) }),
 }

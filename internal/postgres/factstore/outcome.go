@@ -55,9 +55,9 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 
 var selectPayouts = `select ` + postgres.List(payoutColumns) + ` from payout where company_id = @company_id and order_id = any(@order_ids)`
 
-// Outcomes returns what is stored of orders' outcomes, by order id: all that
+// StoredOutcomes returns what is stored of orders' outcomes, by order id: all that
 // facts.StoredOutcome.Was has. Orders without an outcome are left out.
-func (t *Tx) Outcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error) {
+func (t *Tx) StoredOutcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error) {
 	if len(orderIDs) == 0 {
 		return nil, nil
 	}

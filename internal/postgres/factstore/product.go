@@ -2,6 +2,7 @@ package factstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,12 +28,6 @@ var upsertProducts = `
 		where (excluded.updated_at, excluded.accepted_at, excluded.digest) > (p.updated_at, p.accepted_at, p.digest)
 	returning product_id`
 
-// UpsertProducts stores products, one version of each, where they are newer than the
-// stored one, and returns the ids of those.
-func (t *Tx) UpsertProducts(ctx context.Context, companyID string, products []facts.Product) (changed []string, err error) {
-	return t.texts(ctx, "store products", upsertProducts, productRows.Args(products, pgx.NamedArgs{"company_id": companyID}))
-}
-
 var variantRows = postgres.Rows[facts.Variant]{
 	postgres.Col("variant_id", "text", func(v *facts.Variant) string { return v.VariantID }),
 	postgres.Col("product_id", "text", func(v *facts.Variant) string { return v.ProductID }),
@@ -44,10 +39,21 @@ var insertVariants = `
 	select @company_id, variant_id, product_id, sku from ` + variantRows.Unnest("v") + `
 	on conflict (company_id, variant_id, product_id) do nothing`
 
-// ReplaceVariants replaces the stored variants of products.
-func (t *Tx) ReplaceVariants(ctx context.Context, companyID string, productIDs []string, variants []facts.Variant) error {
+// PutProducts stores products with their variants, one version of each product, where it is
+// newer than the stored one.
+func (t *Tx) PutProducts(ctx context.Context, companyID string, products []facts.Product) error {
+	newer, err := t.texts(ctx, "store products", upsertProducts, productRows.Args(products, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil || len(newer) == 0 {
+		return err
+	}
+	var variants []facts.Variant
+	for i := range products {
+		if slices.Contains(newer, products[i].ProductID) {
+			variants = append(variants, facts.VariantsOf(&products[i])...)
+		}
+	}
 	if err := t.exec(ctx, "remove variants", `delete from product_variant where company_id = @company_id and product_id = any(@product_ids)`,
-		pgx.NamedArgs{"company_id": companyID, "product_ids": productIDs}); err != nil || len(variants) == 0 {
+		pgx.NamedArgs{"company_id": companyID, "product_ids": newer}); err != nil || len(variants) == 0 {
 		return err
 	}
 	return t.exec(ctx, "store variants", insertVariants, variantRows.Args(variants, pgx.NamedArgs{"company_id": companyID}))

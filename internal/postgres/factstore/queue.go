@@ -31,9 +31,9 @@ var queuedRows = postgres.Rows[facts.Concerned]{
 	postgres.Col("cause", "text", func(c *facts.Concerned) string { return c.Cause.String() }),
 }
 
-// Queue queues orders to be computed again, and returns how many were not queued
+// QueueOrders queues orders to be computed again, and returns how many were not queued
 // already.
-func (t *Tx) Queue(ctx context.Context, companyID string, orders []facts.Concerned) (int, error) {
+func (t *Tx) QueueOrders(ctx context.Context, companyID string, orders []facts.Concerned) (int, error) {
 	if len(orders) == 0 {
 		return 0, nil
 	}
@@ -106,12 +106,13 @@ func (t *Tx) Unqueue(ctx context.Context, companyID string, orderIDs []string) (
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 
-// SetAside marks a queued order as failed. It stays in the table, and TakeQueued does
-// not return it, until a fact or a rule queues it again.
-func (t *Tx) SetAside(ctx context.Context, companyID, orderID, failure string) error {
+// SetAside puts an order that TakeQueued has returned back, as failed: TakeQueued does not
+// return it until a fact or a rule queues it again.
+func (t *Tx) SetAside(ctx context.Context, companyID string, order facts.Concerned, failure string) error {
 	return t.exec(ctx, "set a queued order aside", `
-		update recompute set failure = @failure where company_id = @company_id and order_id = @order_id`,
-		pgx.NamedArgs{"company_id": companyID, "order_id": orderID, "failure": failure})
+		insert into recompute (company_id, order_id, cause, failure) values (@company_id, @order_id, @cause, @failure)
+		on conflict (company_id, order_id) do update set failure = excluded.failure`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": order.OrderID, "cause": order.Cause.String(), "failure": failure})
 }
 
 // QueuedCompanies returns the companies that have orders queued, at most 10,000, by

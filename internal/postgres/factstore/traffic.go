@@ -38,8 +38,11 @@ var putShoppers = `
 	select @company_id, day, visitor, of, stages from ` + shopperRows.Unnest("n") + `
 	on conflict (company_id, day, visitor, of) do update set stages = s.stages | excluded.stages`
 
-// InsertShoppers stores visitors' days of which nothing is stored, and returns the others.
-func (t *Tx) InsertShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (others []facts.Shopper, err error) {
+// InsertShoppers stores visitors' days of which nothing is stored, and returns how far the
+// others have come, by key.
+func (t *Tx) InsertShoppers(
+	ctx context.Context, companyID string, shoppers []facts.Shopper,
+) (stored map[facts.ShopperKey]facts.Stage, err error) {
 	rows, err := t.tx.Query(ctx, insertShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("insert visitors of days: %w", err)
@@ -54,17 +57,20 @@ func (t *Tx) InsertShoppers(ctx context.Context, companyID string, shoppers []fa
 	}); err != nil {
 		return nil, fmt.Errorf("insert visitors of days: %w", err)
 	}
+	var others []facts.Shopper
 	for _, s := range shoppers {
 		if !inserted[s.ShopperKey] {
 			others = append(others, s)
 		}
 	}
-	return others, nil
+	if len(others) == 0 {
+		return nil, nil
+	}
+	return t.shoppers(ctx, companyID, others)
 }
 
-// Shoppers returns how far the visitors of keys have come, by key. Those of whom nothing
-// is stored are left out.
-func (t *Tx) Shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
+// shoppers returns how far the visitors of keys have come, by key.
+func (t *Tx) shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
 	rows, err := t.tx.Query(ctx, storedShoppers, shopperRows[:3].Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("read visitors of days: %w", err)

@@ -315,7 +315,7 @@ create table stream (
   stream     bytea not null,  -- the first 16 bytes of the SHA-256 of its name
   day        date not null,   -- UTC, of its last event
   top        bigint not null, -- the highest number
-  gaps       bytea,           -- packed; null: none
+  gaps       jsonb,           -- numbers that have not come (delivery.Gap); null: none
   origin     text,            -- from where its events come, and agent too: its missing ones are counted there; null: it is not known
   agent      text,
   primary key (company_id, stream)

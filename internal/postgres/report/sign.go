@@ -151,9 +151,6 @@ func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Re
 	return err
 }
 
-// buyerKinds are the kinds of keys by which two orders are of one buyer.
-var buyerKinds = []facts.KeyKind{facts.KeyCustomer, facts.KeyEmail, facts.KeyPhone}
-
 // read returns the sale, and adds the influencers' names that it tells.
 func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 	s := o.sale
@@ -161,7 +158,7 @@ func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
 		names[s.Influencer] = o.name
 	}
 	for _, key := range facts.PersonKeys(&o.order) { // by each hashing secret
-		if slices.Contains(buyerKinds, key.Kind) {
+		if slices.Contains(facts.BuyerKinds, key.Kind) {
 			s.Buyers = append(s.Buyers, string(key.Kind)+":"+key.Value)
 		}
 	}

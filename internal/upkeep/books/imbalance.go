@@ -1,7 +1,3 @@
-// Package books compares the credits of each day, currency and model with the approved orders
-// (docs/attribution.md, "Channel credit"): they are to be equal all the time.
-//
-// The processor asks for checks beside its batches. internal/postgres/books has the SQL.
 package books
 
 import (
@@ -42,3 +38,6 @@ type SoldDay struct {
 	Day    string
 	Orders int64
 }
+
+// Day names a day of a company's orders.
+type Day struct{ CompanyID, Day string }

@@ -12,3 +12,9 @@ type Store interface {
 	// SoldDays returns the days before one that have orders, the newest first.
 	SoldDays(ctx context.Context, companyID, before string, limit int) ([]SoldDay, error)
 }
+
+// Companies lists companies. processor.Store is one.
+type Companies interface {
+	// CompaniesAfter returns the ids of companies, in their order, that come after one.
+	CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error)
+}

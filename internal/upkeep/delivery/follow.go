@@ -120,11 +120,7 @@ func (l *Ledger) followStreams(ctx context.Context, store Store, companyID strin
 	var put []StoredStream
 	for _, asked := range list {
 		s := streams[string(asked.ID)]
-		changed, followed, err := l.follow(s, days)
-		if err != nil {
-			return err
-		}
-		if followed {
+		if changed, followed := l.follow(s, days); followed {
 			put = append(put, changed)
 		}
 	}
@@ -135,17 +131,13 @@ func (l *Ledger) followStreams(ctx context.Context, store Store, companyID strin
 }
 
 // follow returns what is to be stored of a stream, if it is followed.
-func (l *Ledger) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed StoredStream, followed bool, err error) {
+func (l *Ledger) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed StoredStream, followed bool) {
 	var numbers Stream
 	if s.stored != nil {
-		known, err := Unpack(s.stored.Top, s.stored.Gaps)
-		if err != nil {
-			return changed, false, err
-		}
-		numbers = *known
+		numbers = s.stored.Stream
 		s.from = Source{Origin: s.stored.Origin, Agent: s.stored.Agent} // of one numbering, all are counted at one place
 	} else if !l.begin(s, days) {
-		return changed, false, nil
+		return changed, false
 	}
 	slices.SortStableFunc(s.came, func(x, y arrived) int { return cmp.Compare(x.seq, y.seq) })
 	var change Change
@@ -162,7 +154,7 @@ func (l *Ledger) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed
 	if change.Broken {
 		l.unfollowed(s, days)
 	}
-	return StoredStream{ID: s.id, Day: s.day, Top: numbers.Top, Gaps: numbers.Pack(), Origin: s.from.Origin, Agent: s.from.Agent}, true, nil
+	return StoredStream{ID: s.id, Day: s.day, Stream: numbers, Origin: s.from.Origin, Agent: s.from.Agent}, true
 }
 
 // begin reports whether a stream that is new is to be followed. One that begins in its

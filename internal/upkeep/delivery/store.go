@@ -47,10 +47,9 @@ type Seen struct {
 
 // StoredStream is a Stream as it is stored.
 type StoredStream struct {
-	ID   []byte    // StreamID
-	Day  time.Time // midnight UTC, of its last event
-	Top  int64
-	Gaps []byte // packed; nil: none
+	Stream
+	ID  []byte    // StreamID
+	Day time.Time // midnight UTC, of its last event
 
 	Origin, Agent string // from where its events come, as in SourceCount; Agent empty: it is not known
 }

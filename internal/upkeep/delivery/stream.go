@@ -7,12 +7,7 @@
 // since anybody can make up streams and numbers.
 package delivery
 
-import (
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Bounds of what is known of one stream.
 const (
@@ -30,13 +25,14 @@ type Day int64
 // Stream is one sender's numbering, as far as it has come.
 type Stream struct {
 	Top  int64 // the highest number that has come
-	gaps []gap // numbers below Top that have not come, in their order
+	Gaps []Gap // numbers below Top that have not come, in their order
 }
 
-// gap is a run of numbers that have not come, which a number behind them has shown.
-type gap struct {
-	from, to int64
-	day      Day // on which that one came
+// Gap is a run of numbers that have not come, which a number behind them has shown. It is stored as JSON.
+type Gap struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	Day  Day   `json:"day"` // on which that one came
 }
 
 // Change is what a number changes.
@@ -47,14 +43,14 @@ type Change struct {
 
 // Missing is how many of the stream's numbers can still come and are missing.
 func (s *Stream) Missing() (n int64) {
-	for _, g := range s.gaps {
-		n += g.to - g.from + 1
+	for _, g := range s.Gaps {
+		n += g.To - g.From + 1
 	}
 	return n
 }
 
 // Whole reports whether no number of the stream can be filled.
-func (s *Stream) Whole() bool { return len(s.gaps) == 0 }
+func (s *Stream) Whole() bool { return len(s.Gaps) == 0 }
 
 // Add takes a number that came on a day.
 func (s *Stream) Add(seq int64, day Day, c *Change) {
@@ -67,9 +63,9 @@ func (s *Stream) Add(seq int64, day Day, c *Change) {
 		s.Top = seq
 	default:
 		if seq > s.Top+1 {
-			g := gap{s.Top + 1, seq - 1, day}
-			s.gaps = append(s.gaps, g)
-			c.add(day, g.to-g.from+1)
+			g := Gap{s.Top + 1, seq - 1, day}
+			s.Gaps = append(s.Gaps, g)
+			c.add(day, g.To-g.From+1)
 			s.bound()
 		}
 		s.Top = seq
@@ -78,26 +74,26 @@ func (s *Stream) Add(seq int64, day Day, c *Change) {
 
 // fill takes a number out of the gap that it is in, if it is in one.
 func (s *Stream) fill(seq int64, c *Change) {
-	i := slices.IndexFunc(s.gaps, func(g gap) bool { return g.from <= seq && seq <= g.to })
+	i := slices.IndexFunc(s.Gaps, func(g Gap) bool { return g.From <= seq && seq <= g.To })
 	if i < 0 {
 		return // it came before: another event has the same number
 	}
-	g := s.gaps[i]
-	c.add(g.day, -1)
-	var left []gap
-	if g.from < seq {
-		left = append(left, gap{g.from, seq - 1, g.day})
+	g := s.Gaps[i]
+	c.add(g.Day, -1)
+	var left []Gap
+	if g.From < seq {
+		left = append(left, Gap{g.From, seq - 1, g.Day})
 	}
-	if seq < g.to {
-		left = append(left, gap{seq + 1, g.to, g.day})
+	if seq < g.To {
+		left = append(left, Gap{seq + 1, g.To, g.Day})
 	}
-	s.gaps = slices.Replace(s.gaps, i, i+1, left...)
+	s.Gaps = slices.Replace(s.Gaps, i, i+1, left...)
 	s.bound()
 }
 
 func (s *Stream) bound() {
-	if more := len(s.gaps) - maxGaps; more > 0 {
-		s.gaps = slices.Delete(s.gaps, 0, more)
+	if more := len(s.Gaps) - maxGaps; more > 0 {
+		s.Gaps = slices.Delete(s.Gaps, 0, more)
 	}
 }
 
@@ -105,13 +101,13 @@ func (s *Stream) bound() {
 // they are not missing. It tells of what it lost since it last did. It returns how many
 // there were.
 func (s *Stream) Explain(n int64, c *Change) (explained int64) {
-	for n > explained && len(s.gaps) > 0 {
-		g := &s.gaps[len(s.gaps)-1]
-		take := min(n-explained, g.to-g.from+1)
-		c.add(g.day, -take)
+	for n > explained && len(s.Gaps) > 0 {
+		g := &s.Gaps[len(s.Gaps)-1]
+		take := min(n-explained, g.To-g.From+1)
+		c.add(g.Day, -take)
 		explained += take
-		if g.to -= take; g.from > g.to {
-			s.gaps = s.gaps[:len(s.gaps)-1]
+		if g.To -= take; g.From > g.To {
+			s.Gaps = s.Gaps[:len(s.Gaps)-1]
 		}
 	}
 	return explained
@@ -124,39 +120,4 @@ func (c *Change) add(day Day, n int64) {
 	if c.Missing[day] += n; c.Missing[day] == 0 {
 		delete(c.Missing, day)
 	}
-}
-
-// Pack returns the gaps as they are stored; nil: there are none.
-func (s *Stream) Pack() []byte {
-	var out []byte
-	at := int64(0)
-	for _, g := range s.gaps {
-		out = binary.AppendUvarint(out, uint64(g.from-at))
-		out = binary.AppendUvarint(out, uint64(g.to-g.from))
-		out = binary.AppendVarint(out, int64(g.day))
-		at = g.to
-	}
-	return out
-}
-
-var errPacked = errors.New("the gaps of a stream are no packed ones")
-
-// Unpack reads what Pack made of the gaps of a stream with a highest number.
-func Unpack(top int64, packed []byte) (*Stream, error) {
-	s := &Stream{Top: top}
-	at := int64(0)
-	for len(packed) > 0 {
-		skipped, a := binary.Uvarint(packed)
-		length, b := binary.Uvarint(packed[max(a, 0):])
-		day, c := binary.Varint(packed[max(a, 0)+max(b, 0):])
-		if a <= 0 || b <= 0 || c <= 0 || length > MaxGap || skipped > uint64(top) || len(s.gaps) == maxGaps {
-			return nil, errPacked
-		}
-		g := gap{at + int64(skipped), at + int64(skipped) + int64(length), Day(day)}
-		if g.from <= at || g.to >= top {
-			return nil, fmt.Errorf("%w: %d to %d of %d", errPacked, g.from, g.to, top)
-		}
-		s.gaps, at, packed = append(s.gaps, g), g.to, packed[a+b+c:]
-	}
-	return s, nil
 }

@@ -60,8 +60,9 @@ type Known interface {
 	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
 }
 
-// Facts are the orders of the processor's transaction: processor.Tx describes each method.
-type Facts interface {
+// Orders are the orders of the processor's transaction. internal/postgres/factstore.Tx describes
+// each method.
+type Orders interface {
 	Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error)
 	UpsertOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FoldedOrder) (changed []string, err error)
 	ReplaceKeys(
@@ -77,7 +78,7 @@ type Facts interface {
 type Turn struct {
 	Store
 	Known   Known
-	Facts   Facts
+	Orders  Orders
 	Index   *attribution.Index // of the company's rules
 	Company string
 	Now     time.Time

@@ -278,7 +278,7 @@ func (t *Turn) eraseOrders(ctx context.Context, e *Erasure) (done Done, err erro
 		done.Ended = true
 		return done, t.EndErasure(ctx, t.Company, e, t.Now)
 	}
-	versions, err := t.Facts.Versions(ctx, t.Company, ids)
+	versions, err := t.Orders.Versions(ctx, t.Company, ids)
 	if err != nil {
 		return done, err
 	}
@@ -312,10 +312,10 @@ func (t *Turn) eraseOrders(ctx context.Context, e *Erasure) (done Done, err erro
 			return done, err
 		}
 	}
-	if _, err := t.Facts.UpsertOrders(ctx, t.Company, t.Now, folded); err != nil {
+	if _, err := t.Orders.UpsertOrders(ctx, t.Company, t.Now, folded); err != nil {
 		return done, err
 	}
-	_, err = t.Facts.ReplaceKeys(ctx, t.Company, ids, attribution.OrderKinds, keys)
+	_, err = t.Orders.ReplaceKeys(ctx, t.Company, ids, facts.OrderKinds, keys)
 	done.Orders = len(ids)
 	return done, err
 }
@@ -332,9 +332,9 @@ func (t *Turn) keepAround(ctx context.Context, e *Erasure, ids []string, orders 
 		now = append(now, attribution.KeysOfOrder(&order)...)
 	}
 	firstKeys := slices.DeleteFunc(slices.Clone(was), func(k facts.OrderKey) bool {
-		return !slices.Contains(attribution.FirstOrderKinds, k.Kind)
+		return !slices.Contains(facts.BuyerKinds, k.Kind)
 	})
-	following, err := t.Facts.OrdersFollowing(ctx, t.Company, firstKeys, mostFollowing)
+	following, err := t.Orders.OrdersFollowing(ctx, t.Company, firstKeys, mostFollowing)
 	if err != nil {
 		return err
 	}
@@ -347,7 +347,7 @@ func (t *Turn) keepAround(ctx context.Context, e *Erasure, ids []string, orders 
 	after, around := t.Index.Limits().SightingsAfter, map[string]bool{}
 	lost := t.Index.HubCandidates(was, now)
 	for _, window := range t.Index.Windows() {
-		found, err := t.Facts.OrdersOfChangedKeys(ctx, t.Company, ids, lost, window, after, aroundOrders)
+		found, err := t.Orders.OrdersOfChangedKeys(ctx, t.Company, ids, lost, window, after, aroundOrders)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func run() error {
 	line("packages under internal/", len(f.packages), 44)
 	largest, methods := f.largestInterface()
 	line("methods of the largest interface, "+largest, methods, 45)
-	line(fmt.Sprintf("other interfaces of more than %d methods", large), f.largeInterfaces()-1, 0)
+	line(fmt.Sprintf("other interfaces of more than %d methods", large), max(0, f.largeInterfaces()-1), 0)
 	line("migrations", f.migrations, 4)
 	line(fmt.Sprintf("lines of Go and SQL over %d characters", longest), f.long, 0)
 	line("direct dependencies", f.dependencies, 36)

@@ -33,7 +33,7 @@ var suites = []struct{ name, title, path, run, skip string }{
 	{"rules", "influencers, coupons, costs, keys, people", "./internal/postgres/merchant", "", ""},
 	// It forces generic plans, with which Citus has none.
 	{"reports", "reports and statements", "./internal/postgres/report", "", "TestSignsOfALongTimeReadThePagesOrdersOnly"},
-	{"preview", "preview", "./internal/postgres/trial", "", ""},
+	{"preview", "preview", "./internal/postgres/preview", "", ""},
 	{"replay", "replay and verify", "./internal/postgres/replay", "", ""},
 	// It looks into PostgreSQL's plan.
 	{"facts", "facts", "./internal/postgres/factstore", "", "TestTheOrdersOfAKeyAreFoundByItsDigest"},

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 	"github.com/tributary-io/tributary/test/kafkadist"
 	"github.com/tributary-io/tributary/test/prove"
 	"github.com/tributary-io/tributary/test/prove/citus"
@@ -129,7 +129,7 @@ func (o options) prove(ctx context.Context) (err error) {
 func write(record *prove.Record, page, data string) error {
 	err := record.Write(data)
 	if err == nil {
-		err = wholefile.Write(page, func(w io.Writer) error { return record.WritePage(w, sections()) })
+		err = atomicfile.Write(page, func(w io.Writer) error { return record.WritePage(w, sections()) })
 	}
 	return err
 }

@@ -162,7 +162,7 @@ func (s session) Transact(ctx context.Context, f func(tx processor.Tx) error) er
 	}
 	tx := &transaction{session: s, written: tables{events: map[string]facts.Copy{}, offsets: map[string]int64{}, counts: map[string]int64{}}}
 	defer tx.release()
-	if err := f(tx); err != nil {
+	if err := f(tx.parts()); err != nil {
 		return err
 	}
 	if err := s.trip(ctx); err != nil {
@@ -190,10 +190,19 @@ func (s session) Transact(ctx context.Context, f func(tx processor.Tx) error) er
 // transaction is a Tx for events alone: what it does not have would be called
 // for orders, of which there are none.
 type transaction struct {
-	processor.Tx
+	processor.Offsets
+	processor.Orders
+	processor.Queue
 	session session
 	written tables
 	locked  bool
+}
+
+func (t *transaction) parts() processor.Tx {
+	return processor.Tx{
+		Offsets: t, Events: t, Traffic: t, Orders: t, Queue: t,
+		Delivery: counted{t.written.counts}, NullJourneys: noNullJourneys{}, Statements: noStatements{},
+	}
 }
 
 func (t *transaction) release() {
@@ -262,8 +271,6 @@ func (t *transaction) ReplaceEvents(_ context.Context, companyID string, events 
 	return nil
 }
 
-func (t *transaction) Delivery() delivery.Store { return counted{t.written.counts} }
-
 // counted counts what became of events. The rest of the delivery ledger is not the simulation's:
 // nothing is remembered of any day.
 type counted struct{ counts map[string]int64 }
@@ -298,11 +305,7 @@ func (counted) PutStreams(context.Context, string, []delivery.StoredStream) erro
 func (counted) Forget(context.Context, string, time.Time, time.Time, int) error { return nil }
 
 // What reports count of visitors is not the simulation's: nothing is known of any.
-func (t *transaction) InsertShoppers(context.Context, string, []facts.Shopper) ([]facts.Shopper, error) {
-	return nil, nil
-}
-
-func (t *transaction) Shoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
+func (t *transaction) InsertShoppers(context.Context, string, []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
 	return nil, nil
 }
 
@@ -316,18 +319,12 @@ func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
 
-// Null journeys are not the simulation's: no day of them was counted that facts could change.
-func (t *transaction) NullJourneys() nonconverting.Store { return noNullJourneys{} }
-
+// noNullJourneys: null journeys are not the simulation's. No day of them was counted that facts could change.
 type noNullJourneys struct{ nonconverting.Store }
 
 func (noNullJourneys) Mark(context.Context, string, []facts.DaySpan) error { return nil }
 
-func (t *transaction) KeepTouches(context.Context, string, []facts.Decision) error { return nil }
-
-// Statements are stored with none: nobody closes one here.
-func (t *transaction) Statements() statements.Store { return noStatements{} }
-
+// noStatements: statements are stored with none, and nobody closes one here.
 type noStatements struct{ statements.Store }
 
 func (noStatements) Insert(context.Context, string, []statements.Statement) error { return nil }
@@ -348,4 +345,6 @@ func (t *transaction) OrdersByKeys(context.Context, string, []facts.KeySpan, boo
 	return nil, nil
 }
 
-func (t *transaction) Queue(context.Context, string, []facts.Concerned) (int, error) { return 0, nil }
+func (t *transaction) QueueOrders(context.Context, string, []facts.Concerned) (int, error) {
+	return 0, nil
+}

@@ -1,4 +1,4 @@
-package trial_test
+package preview_test
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
-func open(t *testing.T) (*reporttest.Fixture, *postgres.DB, *trial.Store) {
+func open(t *testing.T) (*reporttest.Fixture, *postgres.DB, *pgpreview.Store) {
 	t.Helper()
 	f := reporttest.New(t)
 	db, err := postgres.Open(t.Context(), f.DSN)
@@ -23,11 +23,11 @@ func open(t *testing.T) (*reporttest.Fixture, *postgres.DB, *trial.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return f, db, trial.New(db)
+	return f, db, pgpreview.New(db)
 }
 
 // Orders and events refer to the company's row: they are stored while a change is tried.
-func TestOrdersDoNotWaitForATrial(t *testing.T) {
+func TestOrdersDoNotWaitForADryRun(t *testing.T) {
 	t.Parallel()
 	f, _, store := open(t)
 	company := f.Store.Live.CompanyID
@@ -48,8 +48,8 @@ func TestOrdersDoNotWaitForATrial(t *testing.T) {
 	}
 }
 
-// A trial gives up where another change holds the company's row.
-func TestATrialWaitsForAnotherChangeOnlySoLong(t *testing.T) {
+// A dry run gives up where another change holds the company's row.
+func TestADryRunWaitsForAnotherChangeOnlySoLong(t *testing.T) {
 	t.Parallel()
 	f, db, store := open(t)
 	company := f.Store.Live.CompanyID
@@ -74,8 +74,8 @@ func TestATrialWaitsForAnotherChangeOnlySoLong(t *testing.T) {
 	}
 }
 
-// A trial that takes too long ends, and others go on.
-func TestATrialHoldsTheLockOnlySoLong(t *testing.T) {
+// A dry run that takes too long ends, and others go on.
+func TestADryRunHoldsTheLockOnlySoLong(t *testing.T) {
 	t.Parallel()
 	f, _, store := open(t)
 	company := f.Store.Live.CompanyID
@@ -92,8 +92,8 @@ func TestATrialHoldsTheLockOnlySoLong(t *testing.T) {
 	}
 }
 
-// What changed between the first look at the rules and the lock is no part of a trial.
-func TestATrialBeginsWithTheRulesUnderItsLock(t *testing.T) {
+// What changed between the first look at the rules and the lock is no part of a dry run.
+func TestADryRunBeginsWithTheRulesUnderItsLock(t *testing.T) {
 	t.Parallel()
 	f, db, store := open(t)
 	company := f.Store.Live.CompanyID

@@ -95,89 +95,27 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	}()...)
 }
 
-// bookless has companies and days, and no orders.
-type bookless struct{ days map[string][]books.SoldDay }
+// TestReadinessShowsTheFirstImbalances and how many more there are.
+func TestReadinessShowsTheFirstImbalances(t *testing.T) {
+	t.Parallel()
+	const more = 5
+	check := books.New(imbalanced{shownImbalances + more}, nil)
+	check.Note([]books.Day{{CompanyID: "c1", Day: "2026-03-10"}})
+	if _, checked, err := check.Next(t.Context(), func(string) bool { return true }, noon); err != nil || !checked {
+		t.Fatal(checked, err)
+	}
+	if s := booksStateOf(check); s.State != "error" || len(s.Imbalances) != shownImbalances || s.More != more {
+		t.Errorf("%s: %d shown and %d more", s.State, len(s.Imbalances), s.More)
+	}
+}
 
-func (b bookless) Imbalances(context.Context, string, []string, int) ([]books.Imbalance, error) {
+// imbalanced finds so many imbalances of every day.
+type imbalanced struct{ imbalances int }
+
+func (i imbalanced) Imbalances(context.Context, string, []string, int) ([]books.Imbalance, error) {
+	return make([]books.Imbalance, i.imbalances), nil
+}
+
+func (imbalanced) SoldDays(context.Context, string, string, int) ([]books.SoldDay, error) {
 	return nil, nil
-}
-
-func (b bookless) SoldDays(_ context.Context, company, before string, limit int) (list []books.SoldDay, err error) {
-	for _, d := range b.days[company] {
-		if (before == lastDay || d.Day < before) && len(list) < limit {
-			list = append(list, d)
-		}
-	}
-	return list, nil
-}
-
-func (b bookless) CompaniesAfter(_ context.Context, company string, limit int) (list []string, err error) {
-	for id := range b.days {
-		if id > company {
-			list = append(list, id)
-		}
-	}
-	slices.Sort(list)
-	return list[:min(limit, len(list))], nil
-}
-
-// TestEachDayIsLookedAtInTurn: all days of all own companies, few orders at a time, and
-// then from the beginning again.
-func TestEachDayIsLookedAtInTurn(t *testing.T) {
-	t.Parallel()
-	of := func(orders int64, days ...string) (list []books.SoldDay) {
-		for _, d := range days {
-			list = append(list, books.SoldDay{Day: d, Orders: orders})
-		}
-		return list
-	}
-	sales := bookless{map[string][]books.SoldDay{
-		"c1": of(12_000, "2026-03-03", "2026-03-02", "2026-03-01"), "c2": of(1, "2026-03-03"), "c3": nil, "c4": of(5, "2026-03-05", "2026-03-04"),
-		"c5": of(90_000, "2026-03-09", "2026-03-08"),
-	}}
-	var w dayWalk
-	for round := range 2 {
-		var got []string
-		for {
-			company, days, err := w.next(t.Context(), sales, sales.CompaniesAfter, func(id string) bool { return id != "c2" })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(days) == 0 {
-				break
-			}
-			got = append(got, company+" "+strings.Join(days, " "))
-		}
-		want := []string{"c1 2026-03-03", "c1 2026-03-02", "c1 2026-03-01", "c4 2026-03-05 2026-03-04", "c5 2026-03-09", "c5 2026-03-08"}
-		if !slices.Equal(got, want) {
-			t.Errorf("round %d: %q", round, got)
-		}
-	}
-}
-
-// TestWhatTheCheckRemembersIsBounded by days and by imbalances, and to own companies.
-func TestWhatTheCheckRemembersIsBounded(t *testing.T) {
-	t.Parallel()
-	c := newConservation()
-	days := map[companyDay]bool{}
-	for n := range maxChangedDays + 10 {
-		days[companyDay{"c1", noon.AddDate(0, 0, -n).Format(time.DateOnly)}] = true
-	}
-	c.note(days)
-	if len(c.changed) != maxChangedDays {
-		t.Errorf("%d changed days", len(c.changed))
-	}
-	for d := range days {
-		c.put("c1", []string{d.day}, []books.Imbalance{{CompanyID: "c1", Day: d.day}}, noon)
-	}
-	if list, _ := c.found(); len(list) != maxImbalances {
-		t.Errorf("%d imbalances", len(list))
-	}
-	if s := c.state(); len(s.Imbalances) != shownImbalances || s.More != maxImbalances-shownImbalances {
-		t.Errorf("%d shown and %d more", len(s.Imbalances), s.More)
-	}
-	c.keep(func(id string) bool { return id != "c1" })
-	if list, _ := c.found(); len(list) > 0 || len(c.changed) > 0 {
-		t.Errorf("%d imbalances and %d days of another member", len(list), len(c.changed))
-	}
 }

@@ -1,4 +1,4 @@
-package wholefile_test
+package atomicfile_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/wholefile"
+	"github.com/tributary-io/tributary/internal/atomicfile"
 )
 
 // text writes a file's content.
@@ -23,7 +23,7 @@ func TestAFileIsReplacedWhole(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")
 	for _, content := range []string{"a long first content", "short"} {
-		if err := wholefile.Write(path, text(content)); err != nil {
+		if err := atomicfile.Write(path, text(content)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != content {
@@ -44,7 +44,7 @@ func TestAFileThatCannotBeReplacedStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{path, filepath.Join(path, "missing", "state")} {
-		if err := wholefile.Write(path, text("x")); err == nil || !strings.Contains(err.Error(), "write "+path) {
+		if err := atomicfile.Write(path, text("x")); err == nil || !strings.Contains(err.Error(), "write "+path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -55,11 +55,11 @@ func TestAFileThatCannotBeReplacedStays(t *testing.T) {
 
 func TestAContentThatBreaksOffReplacesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	if err := wholefile.Write(path, text("whole")); err != nil {
+	if err := atomicfile.Write(path, text("whole")); err != nil {
 		t.Fatal(err)
 	}
 	broken := errors.New("broken off")
-	err := wholefile.Write(path, func(w io.Writer) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
 		if err := text("ha")(w); err != nil {
 			return err
 		}

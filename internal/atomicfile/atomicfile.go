@@ -1,8 +1,8 @@
-// Package wholefile replaces files: after a crash a file has its old or its new
+// Package atomicfile replaces files: after a crash a file has its old or its new
 // content, never a part of one.
 //
 // What may enter: writing a file as a whole. Not files that grow.
-package wholefile
+package atomicfile
 
 import (
 	"bufio"

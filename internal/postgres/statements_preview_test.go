@@ -10,19 +10,19 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
-	"github.com/tributary-io/tributary/internal/postgres/trial"
+	pgpreview "github.com/tributary-io/tributary/internal/postgres/preview"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/statements"
 )
 
-// trialStatements sends what a preview reads.
-func trialStatements(t *testing.T, recorder *statements.Recorder) {
+// previewStatements sends what a preview reads.
+func previewStatements(t *testing.T, recorder *statements.Recorder) {
 	must := mustOf(t)
 	db, err := postgres.Open(t.Context(), devtest.Postgres(t), postgres.WithTracer(recorder))
 	must(err)
 	defer db.Close()
-	rules, store, ctx := merchant.New(db), trial.New(db), t.Context()
+	rules, store, ctx := merchant.New(db), pgpreview.New(db), t.Context()
 	stores, err := rules.CreateStore(ctx,
 		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)

@@ -1,4 +1,4 @@
-package trial
+package preview
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type Store struct {
 // New makes a store on a database.
 func New(db *postgres.DB) *Store { return &Store{db: db} }
 
-// How long a trial waits for a lock, and how long others wait for its lock, at most.
+// How long a dry run waits for a lock, and how long others wait for its lock, at most.
 const (
 	lockWait = 2 * time.Second
 	lockHeld = 3 * time.Second
@@ -45,7 +45,7 @@ func (s *Store) Try(ctx context.Context, companyID string, change preview.Change
 func (s *Store) try(ctx context.Context, companyID string, change preview.Change, wait,
 	held time.Duration) (tried preview.Tried, err error) {
 	err = s.db.Undone(ctx, func(tx pgx.Tx) error {
-		t := trial{tx: tx, company: companyID, tried: &tried}
+		t := dryRun{tx: tx, company: companyID, tried: &tried}
 		if err := t.lock(ctx, wait); err != nil {
 			return err
 		}
@@ -61,8 +61,8 @@ func (s *Store) try(ctx context.Context, companyID string, change preview.Change
 	return tried, err
 }
 
-// trial is one change that is tried.
-type trial struct {
+// dryRun is one change that is tried.
+type dryRun struct {
 	tx      pgx.Tx
 	company string
 	tried   *preview.Tried
@@ -70,7 +70,7 @@ type trial struct {
 
 // lock reads the rules as they are, and then takes the lock of the company's row: the
 // lock is not held while the rules are read, unless they changed meanwhile.
-func (t *trial) lock(ctx context.Context, wait time.Duration) (err error) {
+func (t *dryRun) lock(ctx context.Context, wait time.Duration) (err error) {
 	var read, locked int64
 	if _, err := t.tx.Exec(ctx, `select set_config('lock_timeout', $1, true)`, strconv.FormatInt(wait.Milliseconds(), 10)); err != nil {
 		return fmt.Errorf("postgres: lock timeout: %w", postgres.Translate(err))
@@ -95,7 +95,7 @@ func (t *trial) lock(ctx context.Context, wait time.Duration) (err error) {
 }
 
 // make makes the change, and reads what it did.
-func (t *trial) make(ctx context.Context, change preview.Change) (err error) {
+func (t *dryRun) make(ctx context.Context, change preview.Change) (err error) {
 	// With the lock, the rows of this company that come into the outbox are the change's.
 	var last int64
 	tx, companyID, tried := t.tx, t.company, t.tried
