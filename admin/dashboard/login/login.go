@@ -16,10 +16,6 @@ import (
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
-const (
-	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the brackets
-)
-
 // loginPage is what templates/login.html shows.
 type loginPage struct {
 	Title   string

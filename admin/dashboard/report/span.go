@@ -166,8 +166,8 @@ type spanForm struct {
 // formOf makes the form of a page. bars says whether it shows periods, compared whether it
 // compares.
 func (a asked) formOf(v site.Request, path string, bars, compared bool, models []string) spanForm {
-	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Influencer: a.Influencer, Alert: a.Alert,
-		Period: daysAsWords(v, a.Query)}
+	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency,
+		Influencer: a.Influencer, Alert: a.Alert, Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
 		f.Spans = append(f.Spans,
 			site.Link{Name: v.Lang.T("report.range_" + span), Path: a.address(path, "range", span, "from", "", "to", ""), Current: span == a.Range})
