@@ -89,7 +89,7 @@ func registerSpool(registry prometheus.Registerer, from *spool.Spool) {
 	gauge("max_bytes", "Bound of this edge's own records in the spool.", func(state spool.State) float64 { return float64(state.MaxBytes) })
 	gauge("oldest_age_seconds", "How long the spool's oldest record has been waiting for Kafka; 0 while none waits.",
 		func(state spool.State) float64 { return state.Oldest.Seconds() })
-	gauge("refused_records", "Records that Kafka refuses for good, set aside until the edge starts again.", func(state spool.State) float64 {
+	gauge("refused_records", "Records that Kafka refuses for good, quarantined until the edge starts again.", func(state spool.State) float64 {
 		return float64(state.Refused)
 	})
 	counter("spooled_records_total", "Records written to the spool.", func(state spool.State) int64 { return state.Spooled })

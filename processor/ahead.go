@@ -14,16 +14,16 @@ import (
 
 // following is what follows from events that were not stored before.
 type following struct {
-	sightings []facts.Sighting
-	shoppers  []facts.Shopper
-	clicks    []facts.Clicks
-	concerned []facts.KeySpan // keys of the orders that the events may concern
-	arrivals  *delivery.Arrivals
+	observations []facts.Observation
+	shoppers     []facts.Shopper
+	clicks       []facts.Clicks
+	concerned    []facts.KeySpan // keys of the orders that the events may concern
+	arrivals     *delivery.Arrivals
 }
 
 // followingFrom computes what follows from events. It reads nothing but the rules.
 func followingFrom(index *attribution.Index, agents *agent.Known, fresh []facts.Event) *following {
-	f := &following{sightings: facts.Sightings(fresh), concerned: index.ConcernedByEvents(fresh), arrivals: delivery.NewArrivals()}
+	f := &following{observations: facts.Observations(fresh), concerned: index.ConcernedByEvents(fresh), arrivals: delivery.NewArrivals()}
 	f.shoppers, f.clicks = index.Traffic(fresh)
 	for i := range fresh {
 		f.arrivals.Add(&fresh[i], sourceOf(index, agents, &fresh[i]))
@@ -34,17 +34,17 @@ func followingFrom(index *attribution.Index, agents *agent.Known, fresh []facts.
 // prepared is what was computed of a company's events while the batch before theirs was
 // applied. It is valid where the rules are still the same and no event was left out.
 type prepared struct {
-	index  *attribution.Index
-	chosen []facts.Event
-	others []facts.Copy
-	next   *following // nil: it is not computed yet
+	index   *attribution.Index
+	chosen  []facts.Event
+	others  []facts.Copy
+	follows *following // nil: it is not computed yet
 }
 
 // gathered are the records of a batch.
 type gathered struct {
 	records []record
 	bytes   int
-	ready   *grouped // nil: it is made with the batch
+	grouped *grouped // nil: it is made with the batch
 }
 
 func (g *gathered) add(r *record) { g.records, g.bytes = append(g.records, *r), g.bytes+len(r.Value) }
@@ -74,7 +74,7 @@ func (o *owner) gather(into gathered, limit int) gathered {
 // prepareNext begins to gather the records of the next batch, and to compute what needs no
 // store: the loop is about to wait for the store. Only the loop calls it.
 func (o *owner) prepareNext() {
-	if o.preparing != nil || len(o.left) > 0 {
+	if o.preparing != nil || len(o.leftOver) > 0 {
 		return
 	}
 	preparing, limit := make(chan gathered, 1), o.batchLimit
@@ -82,8 +82,8 @@ func (o *owner) prepareNext() {
 	go func() { // the loop waits for it: takePrepared
 		g := o.gather(gathered{}, limit)
 		if len(g.records) > 0 {
-			g.ready = o.group(g.records)
-			for id, c := range g.ready.companies {
+			g.grouped = o.group(g.records)
+			for id, c := range g.grouped.companies {
 				c.prepare(o.knownRules(id), &o.agents)
 			}
 		}
@@ -96,9 +96,9 @@ func (c *companyBatch) prepare(index *attribution.Index, agents *agent.Known) {
 	if index == nil || len(c.events) == 0 {
 		return
 	}
-	c.ready = &prepared{index: index}
-	c.ready.chosen, c.ready.others = facts.ChooseCopies(c.events)
-	c.ready.next = followingFrom(index, agents, c.ready.chosen)
+	c.prepared = &prepared{index: index}
+	c.prepared.chosen, c.prepared.others = facts.ChooseCopies(c.events)
+	c.prepared.follows = followingFrom(index, agents, c.prepared.chosen)
 }
 
 // takePrepared waits for what prepareNext has begun, and returns it. Where a batch may not
@@ -108,13 +108,13 @@ func (o *owner) takePrepared() (g gathered) {
 		g = <-o.preparing
 		o.preparing = nil
 	} else {
-		for i := range o.left {
-			g.add(&o.left[i])
+		for i := range o.leftOver {
+			g.add(&o.leftOver[i])
 		}
-		o.left = nil
+		o.leftOver = nil
 	}
 	if len(g.records) > o.batchLimit {
-		g, o.left = gathered{records: g.records[:o.batchLimit]}, g.records[o.batchLimit:]
+		g, o.leftOver = gathered{records: g.records[:o.batchLimit]}, g.records[o.batchLimit:]
 		for i := range g.records {
 			g.bytes += len(g.records[i].Value)
 		}
@@ -125,10 +125,10 @@ func (o *owner) takePrepared() (g gathered) {
 // groupOf returns records' facts by company. What was prepared is used once: an attempt to
 // apply it may change it.
 func (o *owner) groupOf(records []record) *grouped {
-	ready := o.ready
-	o.ready = nil
-	if ready != nil && len(ready.records) == len(records) && &ready.records[0] == &records[0] {
-		return ready
+	g := o.grouped
+	o.grouped = nil
+	if g != nil && len(g.records) == len(records) && &g.records[0] == &records[0] {
+		return g
 	}
 	return o.group(records)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
-	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -18,7 +18,7 @@ import (
 // withBooks is a processor that checks its books without a pause.
 func (s *stack) withBooks() *Processor {
 	p := s.processor(s.group(), s.producer)
-	return New(Config{CheckEvery: time.Millisecond}, Deps{Store: p.Store, Log: p.Log, Results: p.Results, Books: pgbooks.New(s.db)})
+	return New(Config{CheckEvery: time.Millisecond}, Deps{Store: p.Store, Log: p.Log, Results: p.Results, Books: upkeep.NewBooks(s.db)})
 }
 
 // TestAnImbalanceIsFound plants credits that are not what their order comes to, without
@@ -68,7 +68,7 @@ func TestAnImbalanceSaysWhatDiffersAndByHowMuch(t *testing.T) {
 	f := func(change string, want ...string) {
 		t.Helper()
 		s.exec(change)
-		found, err := pgbooks.AllImbalances(s.ctx, s.pool, s.company, 20)
+		found, err := upkeep.AllImbalances(s.ctx, s.pool, s.company, 20)
 		if err != nil {
 			t.Fatal(err)
 		}

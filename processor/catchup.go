@@ -27,22 +27,22 @@ const (
 
 // recent counts the events that were applied last, by company.
 type recent struct {
-	of    map[string]int
-	total int
+	events map[string]int // by company
+	total  int
 }
 
 func (r *recent) add(company string) {
-	if r.of == nil {
-		r.of = map[string]int{}
+	if r.events == nil {
+		r.events = map[string]int{}
 	}
-	r.of[company]++
+	r.events[company]++
 	if r.total++; r.total < 2*recentEvents {
 		return
 	}
 	r.total = 0
-	for id, n := range r.of {
-		if r.of[id] = n / 2; n < 2 {
-			delete(r.of, id)
+	for id, n := range r.events {
+		if r.events[id] = n / 2; n < 2 {
+			delete(r.events, id)
 		}
 		r.total += n / 2
 	}
@@ -52,10 +52,10 @@ func (r *recent) add(company string) {
 // of the partition are.
 func (r *recent) behind() func(companyID string) bool {
 	most := 0
-	for _, n := range r.of {
+	for _, n := range r.events {
 		most = max(most, n)
 	}
-	return func(id string) bool { return mostOthers*r.of[id] >= most }
+	return func(id string) bool { return mostOthers*r.events[id] >= most }
 }
 
 // catchUp is for how long queued orders wait to be computed while events are behind.

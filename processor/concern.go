@@ -57,7 +57,7 @@ func (a *application) addQueued(n int, err error) error {
 // to be one, since orders with the key came or went. It returns those that it did not
 // queue.
 func (a *application) concernByHubs(ctx context.Context, changed []string, keys []facts.ChangedKey) (around []string, err error) {
-	after := a.index.Limits().SightingsAfter
+	after := a.index.Limits().ObservationsAfter
 	cause := facts.Cause{Kind: facts.CauseOrder, At: a.now}
 	for _, window := range a.index.Windows() { // of whatever settings an order's interval was made
 		ids, err := a.tx.Orders.OrdersOfChangedKeys(ctx, a.company, changed, keys, window, after, maxOrders+1)
@@ -101,7 +101,7 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 		for i, c := range candidates {
 			inferred[i] = facts.FirstOrder{OrderID: c.OrderID, First: attribution.IsFirstOrder(c)}
 		}
-		if err := a.keepSealedFirsts(ctx, inferred, candidates); err != nil {
+		if err := a.keepSnapshotFirsts(ctx, inferred, candidates); err != nil {
 			return err
 		}
 		if err := a.summed.remember(ctx, chunk); err != nil {
@@ -117,9 +117,9 @@ func (a *application) inferFirstOrders(ctx context.Context, ids []string) error 
 	return nil
 }
 
-// keepSealedFirsts keeps whether orders are first where persons were erased, unless the
+// keepSnapshotFirsts keeps whether orders are first where persons were erased, unless the
 // merchant says it.
-func (a *application) keepSealedFirsts(ctx context.Context, inferred []facts.FirstOrder, of []facts.FirstOrderCandidate) error {
+func (a *application) keepSnapshotFirsts(ctx context.Context, inferred []facts.FirstOrder, of []facts.FirstOrderCandidate) error {
 	if !a.index.HasErasures() || len(of) == 0 {
 		return nil
 	}
@@ -127,12 +127,12 @@ func (a *application) keepSealedFirsts(ctx context.Context, inferred []facts.Fir
 	for i := range of {
 		ids[i] = of[i].OrderID
 	}
-	kept, err := a.tx.Erased.SealedFirsts(ctx, a.company, ids)
+	kept, err := a.tx.Erased.SnapshotFirsts(ctx, a.company, ids)
 	if err != nil {
 		return err
 	}
 	for i := range inferred {
-		if first, sealed := kept[inferred[i].OrderID]; sealed && of[i].Sent == nil {
+		if first, snapshotted := kept[inferred[i].OrderID]; snapshotted && of[i].Sent == nil {
 			inferred[i].First = first
 		}
 	}

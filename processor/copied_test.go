@@ -29,7 +29,7 @@ func (s *shop) many(from, n int) (records []record) {
 // contents is all that events leave.
 func (s *shop) contents() []string {
 	var list []string
-	for _, table := range []string{"event_fact", "sighting", "delivery", "shopper_day", "traffic_day", "stream"} {
+	for _, table := range []string{"event_fact", "observation", "delivery", "shopper_day", "traffic_day", "stream"} {
 		list = append(list, s.texts(`select '`+table+` ' || r::text from `+table+` r order by 1`)...)
 	}
 	return list

@@ -77,7 +77,7 @@ func (a *application) decide(ctx context.Context) error {
 	put := make([]facts.Concerned, 0, len(own)+len(rest))
 	for _, id := range append(own, rest...) {
 		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
-		a.done.left = append(a.done.left, id)
+		a.done.putBack = append(a.done.putBack, id)
 	}
 	return a.addQueued(a.tx.Queue.QueueOrders(ctx, a.company, put))
 }
@@ -124,7 +124,7 @@ func (a *application) computeWaiting(ctx context.Context, orderIDs []string) err
 	if err == nil {
 		err = a.inferFirstOrders(ctx, left)
 	}
-	a.addConcerned(left, facts.Cause{Kind: facts.CauseSeal})
+	a.addConcerned(left, facts.Cause{Kind: facts.CauseSnapshot})
 	for err == nil && len(left) > 0 {
 		left, err = a.decideOrders(ctx, left, nil)
 	}
@@ -132,7 +132,7 @@ func (a *application) computeWaiting(ctx context.Context, orderIDs []string) err
 }
 
 // unqueueNew does what unqueue does for orders that get their first outcome now and of which
-// nobody has looked whether they are first: those that were set aside before they had one. Such
+// nobody has looked whether they are first: those that were quarantined before they had one. Such
 // ones wait in the queue where nothing else does.
 func (a *application) unqueueNew(ctx context.Context, orderIDs []string) error {
 	ids := slices.DeleteFunc(orderIDs, func(id string) bool { _, known := a.firsts[id]; return known })
@@ -261,7 +261,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 		return err
 	}
 	for i := range changed {
-		changed[i].Was, changed[i].First = was[changed[i].OrderID], a.firsts[changed[i].OrderID]
+		changed[i].Before, changed[i].First = was[changed[i].OrderID], a.firsts[changed[i].OrderID]
 	}
 	if err := a.tx.Outcomes.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
@@ -292,12 +292,12 @@ func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutc
 	var list []facts.TestOrder
 	for i := range changed {
 		o := &changed[i]
-		if o.Payout.Reason != facts.ReasonTest || o.Was == nil || o.Was.Payout.State != facts.PayoutEarned || a.replayed {
+		if o.Payout.Reason != facts.ReasonTest || o.Before == nil || o.Before.Payout.State != facts.PayoutEarned || a.replayed {
 			continue
 		}
-		t := facts.TestOrder{OrderID: o.OrderID, InfluencerID: o.Was.Payout.InfluencerID, Actor: "processor"}
-		t.Taken = commerce.Sale{CommissionMinor: o.Was.Payout.CommissionMinor, FixedBRLMinor: o.Was.Payout.FixedBRLMinor,
-			Currency: o.Was.Currency}.Commissions()
+		t := facts.TestOrder{OrderID: o.OrderID, InfluencerID: o.Before.Payout.InfluencerID, Actor: "processor"}
+		t.Taken = commerce.Sale{CommissionMinor: o.Before.Payout.CommissionMinor, FixedBRLMinor: o.Before.Payout.FixedBRLMinor,
+			Currency: o.Before.Currency}.Commissions()
 		for k := range a.orders {
 			if v := &a.orders[k]; v.OrderID == o.OrderID && v.Order.Test.Or(false) {
 				t.Actor = v.Actor

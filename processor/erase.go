@@ -17,22 +17,19 @@ import (
 func (a *application) eraseNext(ctx context.Context) (found bool, err error) {
 	t := erasure.Turn{
 		Store: a.tx.Erasure, Known: a.tx.Erased, Orders: a.tx.Orders, Index: a.index, Company: a.company, Now: a.now,
-		Seal: a.seal, SealAll: a.sealAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember, RebuildSightings: a.rebuildSightings,
+		Snapshot: a.snapshot, SnapshotAll: a.snapshotAll, ComputeWaiting: a.computeWaiting, Remember: a.summed.remember,
+		RebuildObservations: a.rebuildObservations,
 	}
 	done, err := t.Next(ctx)
 	if err != nil || !done.Found {
 		return false, err
 	}
 	a.done.queued += done.Queued
-	a.done.erased.Orders, a.done.erased.Events = a.done.erased.Orders+done.Orders, a.done.erased.Events+done.Events
 	if done.Ended {
 		a.done.erasures++
 	}
 	return true, a.tx.Queue.QueueCompany(ctx, a.company)
 }
-
-// erased counts what erasures have done.
-type erased struct{ Orders, Events int }
 
 // leaveErased leaves out events that an erasure has removed or would have: they come again
 // from Kafka, from an edge's spool or from an import.
@@ -44,7 +41,7 @@ func (a *application) leaveErased(ctx context.Context) error {
 	if err != nil || len(gone) == 0 {
 		return err
 	}
-	a.ready = nil // it has events that are left out
+	a.prepared = nil // it has events that are left out
 	left := map[string]bool{}
 	for i := range gone {
 		left[gone[i].EventID] = true

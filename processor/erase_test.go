@@ -266,7 +266,7 @@ func TestKeysThatOnlyAnErasedOrderHasGoWithIt(t *testing.T) {
 			o.EmailKey, o.PhoneKey = wire.Some("k1:me"), wire.Some("k1:alone")
 		})),
 	}, func() int { return 1 })
-	if left := s.found("k1:alone"); !slices.Contains(left, "sighting.key: 1") {
+	if left := s.found("k1:alone"); !slices.Contains(left, "observation.key: 1") {
 		t.Fatalf("nobody was seen with the phone before the erasure: the test says nothing: %v", left)
 	}
 	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
@@ -278,9 +278,9 @@ func TestKeysThatOnlyAnErasedOrderHasGoWithIt(t *testing.T) {
 	}
 }
 
-// TestASightingWithoutEventsGoesWithItsCookie: a browser of many persons keeps its other sightings,
+// TestAnObservationWithoutEventsGoesWithItsCookie: a browser of many persons keeps its other observations,
 // and loses that with the person's cookie, also of a day whose events are gone already.
-func TestASightingWithoutEventsGoesWithItsCookie(t *testing.T) {
+func TestAnObservationWithoutEventsGoesWithItsCookie(t *testing.T) {
 	t.Parallel()
 	s := personShop(t)
 	cookie := visitorID("cookie")
@@ -290,15 +290,15 @@ func TestASightingWithoutEventsGoesWithItsCookie(t *testing.T) {
 		})),
 	}, func() int { return 1 })
 	s.exec(`delete from event_fact where visitor = $1`, packed.ID("kiosk-1"))
-	if n := s.int(`select count(*) from sighting where visitor = $1 and kind = $2`, packed.ID("kiosk-1"), facts.KeyCookie.Code()); n != 1 {
-		t.Fatalf("%d sightings with the cookie: the test says nothing", n)
+	if n := s.int(`select count(*) from observation where visitor = $1 and kind = $2`, packed.ID("kiosk-1"), facts.KeyCookie.Code()); n != 1 {
+		t.Fatalf("%d observations with the cookie: the test says nothing", n)
 	}
 	s.erase(noon.AddDate(0, 0, 2), facts.Key{Kind: facts.KeyCookie, Value: cookie})
 	if left := s.found(cookie); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
-	if left := s.found("k1:other"); !slices.Equal(left, []string{"sighting.key: 1"}) {
-		t.Errorf("of another person %v is left, want the sighting", left)
+	if left := s.found("k1:other"); !slices.Equal(left, []string{"observation.key: 1"}) {
+		t.Errorf("of another person %v is left, want the observation", left)
 	}
 }
 

@@ -115,19 +115,19 @@ func TestALaterVersionThatComesDuringAnErasureKeepsTheEvidence(t *testing.T) {
 }
 
 // What was made of a person's visits and orders for the whole shop does not keep the person:
-// a count of null journeys that has come just to the visitor, and reports of signs, which name
+// a count of non-converting paths that has come just to the visitor, and reports of signs, which name
 // the sources of visits.
 func TestNothingThatIsUnderWayKeepsAnErasedPerson(t *testing.T) {
 	t.Parallel()
 	s := personShop(t)
 	p := s.processor(nil, nil)
-	p.Now, p.config.NullsChunk = func() time.Time { return noon.AddDate(0, 0, 9) }, 1
+	p.Now, p.config.PathsChunk = func() time.Time { return noon.AddDate(0, 0, 9) }, 1
 	for range 2 { // it begins, and looks at one visitor
-		if more, err := p.countNullsStep(s.ctx, s.company, AnyPartition); err != nil || !more {
+		if more, err := p.countPathsStep(s.ctx, s.company, AnyPartition); err != nil || !more {
 			t.Fatalf("more: %t, %v", more, err)
 		}
 	}
-	if n := s.int(`select count(*) from null_count where after = $1`, packed.ID(visitorID("v1"))); n != 1 {
+	if n := s.int(`select count(*) from nonconverting_count where after = $1`, packed.ID(visitorID("v1"))); n != 1 {
 		t.Fatal("the count has not come to the visitor")
 	}
 	if _, err := report.New(s.db).Signs(s.ctx, s.company, "2026-01-01", "2026-12-31"); err != nil {
@@ -137,16 +137,16 @@ func TestNothingThatIsUnderWayKeepsAnErasedPerson(t *testing.T) {
 		t.Fatalf("%d reports of signs are kept", n)
 	}
 	s.erase(noon.AddDate(0, 0, 1), facts.Key{Kind: facts.KeyEmail, Value: "k1:me"})
-	if n := s.int(`select count(*) from null_count where after = $1`, packed.ID(visitorID("v1"))); n != 0 {
+	if n := s.int(`select count(*) from nonconverting_count where after = $1`, packed.ID(visitorID("v1"))); n != 0 {
 		t.Error("the count keeps the visitor's id")
 	}
 	if n := s.int(`select count(*) from sign_report`); n != 0 {
 		t.Error("a report of before is kept")
 	}
-	if err := p.CountNulls(s.ctx, s.company, AnyPartition, false); err != nil {
+	if err := p.CountPaths(s.ctx, s.company, AnyPartition, false); err != nil {
 		t.Fatal(err)
 	}
-	if days := s.nullDays(); len(days) != 1 {
+	if days := s.countedDays(); len(days) != 1 {
 		t.Errorf("days that are counted: %v", days)
 	}
 }

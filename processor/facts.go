@@ -12,85 +12,89 @@ import (
 	"github.com/tributary-io/tributary/internal/rollup"
 )
 
-// storeEvents stores each event once by its id, stores with which keys the
-// visitors were seen, and finds the orders that the events concern.
-func (a *application) storeEvents(ctx context.Context) error {
+// storedEvents are a batch's events, by what became of them.
+type storedEvents struct {
+	fresh   []facts.Event // stored now
+	again   []facts.Event // their ids were stored before
+	follows following     // from fresh
+}
+
+// storeEvents stores each event once by its id, and counts what became of all. What follows
+// from the events is computed while the store works.
+func (a *application) storeEvents(ctx context.Context) (stored storedEvents, err error) {
 	if err := a.leaveErased(ctx); err != nil {
-		return err
+		return stored, err
 	}
-	ready := a.ready
-	if ready == nil || ready.index != a.index {
-		ready = &prepared{index: a.index}
-		ready.chosen, ready.others = facts.ChooseCopies(a.events)
+	prep := a.prepared
+	if prep == nil || prep.index != a.index {
+		prep = &prepared{index: a.index}
+		prep.chosen, prep.others = facts.ChooseCopies(a.events)
 	}
-	for i := range ready.chosen {
-		ready.chosen[i].Pack() // of a replay: two read it below at the same time
+	for i := range prep.chosen {
+		prep.chosen[i].Pack() // of a replay: two read it below at the same time
 	}
-	ahead := make(chan following, 1) // computed while the store works
+	computed := make(chan following, 1)
 	go func() {
-		if ready.next == nil {
-			ready.next = followingFrom(a.index, a.agents, ready.chosen)
+		if prep.follows == nil {
+			prep.follows = followingFrom(a.index, a.agents, prep.chosen)
 		}
-		ahead <- *ready.next
+		computed <- *prep.follows
 	}()
-	chosen := ready.chosen
-	inserted, err := a.tx.Events.InsertEvents(ctx, a.company, chosen)
-	next := <-ahead
+	inserted, err := a.tx.Events.InsertEvents(ctx, a.company, prep.chosen)
+	stored.fresh, stored.follows = prep.chosen, <-computed
 	if err != nil {
-		return err
+		return stored, err
 	}
-	if a.meanwhile != nil {
-		a.meanwhile()
-	}
-	fresh, again := chosen, []facts.Event(nil)
-	if len(inserted) < len(chosen) {
-		fresh = nil
-		for _, e := range chosen {
+	if len(inserted) < len(prep.chosen) {
+		stored.fresh = nil
+		for _, e := range prep.chosen {
 			if inserted[e.ID] {
-				fresh = append(fresh, e)
+				stored.fresh = append(stored.fresh, e)
 			} else {
-				again = append(again, e)
+				stored.again = append(stored.again, e)
 			}
 		}
-		next = *followingFrom(a.index, a.agents, fresh)
+		stored.follows = *followingFrom(a.index, a.agents, stored.fresh)
 	}
-	a.stored(len(fresh), next)
-	a.deliveries.RepeatedInBatch(chosen, ready.others, a.sourceOf)
-	a.done.duplicate += len(a.events) - len(fresh)
-	if err := a.tx.Events.WidenSightings(ctx, a.company, next.sightings); err != nil {
+	a.deliveries.AddArrivals(stored.follows.arrivals)
+	a.deliveries.RepeatedInBatch(prep.chosen, prep.others, a.sourceOf)
+	a.done.late += stored.follows.arrivals.Late
+	a.done.stored += len(stored.fresh)
+	a.done.duplicate += len(a.events) - len(stored.fresh)
+	return stored, nil
+}
+
+// concernByEvents stores with which keys the events' visitors were seen, counts visitors and
+// clicks, and finds the orders that the events concern.
+func (a *application) concernByEvents(ctx context.Context, stored storedEvents) error {
+	follows := stored.follows
+	if err := a.tx.Events.WidenObservations(ctx, a.company, follows.observations); err != nil {
 		return err
 	}
-	replaced, err := a.storeCopies(ctx, again)
+	replacing, err := a.storeCopies(ctx, stored.again)
 	if err != nil {
 		return err
 	}
-	all := fresh
-	if len(replaced) > 0 {
-		all = slices.Concat(fresh, replaced)
-		next.shoppers, _ = a.index.Traffic(all) // a click that came again is counted already
-		next.concerned = a.index.ConcernedByEvents(all)
+	all := stored.fresh
+	if len(replacing) > 0 {
+		all = slices.Concat(stored.fresh, replacing)
+		follows.shoppers, _ = a.index.Traffic(all) // a click that came again is counted already
+		follows.concerned = a.index.ConcernedByEvents(all)
 	}
-	if err := countTraffic(ctx, a.tx.Traffic, a.company, next.shoppers, next.clicks); err != nil {
+	if err := countTraffic(ctx, a.tx.Traffic, a.company, follows.shoppers, follows.clicks); err != nil {
 		return err
 	}
 	for i := range all {
 		a.marked.Event(a.index, all[i].At, a.now)
 	}
-	if len(next.concerned) == 0 {
+	if len(follows.concerned) == 0 {
 		return nil
 	}
-	return a.concernByKeys(ctx, next.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: all[0].EventID})
-}
-
-// stored counts events that were stored now.
-func (a *application) stored(events int, next following) {
-	a.deliveries.AddArrivals(next.arrivals)
-	a.done.late += next.arrivals.Late
-	a.done.stored += events
+	return a.concernByKeys(ctx, follows.concerned, false, facts.Cause{Kind: facts.CauseEvent, EventID: all[0].EventID})
 }
 
 // storeCopies compares events with the stored copies of their ids. Where the new
-// copy is the one that counts, it replaces the stored one, and the sightings of
+// copy is the one that counts, it replaces the stored one, and the observations of
 // both copies' visitors and days are made anew. It returns the events that replaced
 // a stored copy.
 func (a *application) storeCopies(ctx context.Context, events []facts.Event) (replacing []facts.Event, err error) {
@@ -121,7 +125,7 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	list := facts.SortedDays(days)
 	var lost []facts.Key
 	for _, d := range list {
-		keys, err := a.rebuildSightings(ctx, d)
+		keys, err := a.rebuildObservations(ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -129,26 +133,26 @@ func (a *application) storeCopies(ctx context.Context, events []facts.Event) (re
 	}
 	// A day with more than maxEventsOfDay events is not made anew: it gets what the
 	// new copies add.
-	if err := a.tx.Events.WidenSightings(ctx, a.company, facts.Sightings(replacing)); err != nil {
+	if err := a.tx.Events.WidenObservations(ctx, a.company, facts.Observations(replacing)); err != nil {
 		return nil, err
 	}
 	return replacing, a.concernByKeys(ctx, a.index.ConcernedByReplacedCopies(list, lost, replacing), true,
 		facts.Cause{Kind: facts.CauseCopy, EventID: replacing[0].EventID})
 }
 
-// rebuildSightings makes a visitor's sightings of a day anew from its stored
+// rebuildObservations makes a visitor's observations of a day anew from its stored
 // events, and returns the keys that it was seen with before. Where there are more
 // than maxEventsOfDay events, nothing is removed and no key is returned.
-func (a *application) rebuildSightings(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
+func (a *application) rebuildObservations(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error) {
 	events, err := a.tx.Events.EventsOfDay(ctx, a.company, d, maxEventsOfDay+1)
 	if err != nil || len(events) > maxEventsOfDay {
 		return nil, err
 	}
-	if was, err = a.tx.Events.DeleteSightings(ctx, a.company, d); err != nil {
+	if was, err = a.tx.Events.DeleteObservations(ctx, a.company, d); err != nil {
 		return nil, err
 	}
-	of := slices.DeleteFunc(facts.Sightings(events), func(s facts.Sighting) bool { return !d.Has(s) })
-	return was, a.tx.Events.WidenSightings(ctx, a.company, of)
+	of := slices.DeleteFunc(facts.Observations(events), func(s facts.Observation) bool { return !d.Has(s) })
+	return was, a.tx.Events.WidenObservations(ctx, a.company, of)
 }
 
 // storeProducts stores each product's newest version, and its variants.

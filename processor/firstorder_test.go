@@ -76,9 +76,9 @@ func TestFirstOrdersOfAFaithfulCustomerAndOfACashDesk(t *testing.T) {
 	wantTexts(t, "the cash desk's that stay", first(`like 'b%' and order_id not between 'b010' and 'b014'`), "false 199", "true 1")
 }
 
-// An order that was set aside before it had an outcome is computed since an event concerns it:
+// An order that was quarantined before it had an outcome is computed since an event concerns it:
 // it is said then whether it is its customer's first, and it waits no more.
-func TestAnOrderThatWasSetAsideIsComputedByAnEvent(t *testing.T) {
+func TestAnOrderThatWasQuarantinedIsComputedByAnEvent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	o := s.owner()

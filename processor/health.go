@@ -25,10 +25,10 @@ type metrics struct {
 	fenced       prometheus.Counter
 	retries      prometheus.Counter
 	hintsDropped prometheus.Counter
-	setAside     prometheus.Counter
+	quarantined  prometheus.Counter
 	dropped      *prometheus.CounterVec
 	missing      prometheus.Counter
-	came         prometheus.Counter
+	missingCame  prometheus.Counter
 	unfollowed   prometheus.Counter
 	checks       prometheus.Counter
 	checksFailed prometheus.Counter
@@ -36,8 +36,8 @@ type metrics struct {
 
 	removed        *prometheus.CounterVec
 	retainFailures prometheus.Counter
-	nullDays       prometheus.Counter
-	nullFailures   prometheus.Counter
+	countedDays    prometheus.Counter
+	countFailures  prometheus.Counter
 	asked          unfinished
 }
 
@@ -60,13 +60,13 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Help: "Attempts repeated after a failure, such as a database outage."}),
 		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"),
 			Help: "Hints for live views that were not published."}),
-		setAside: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_set_aside_total"),
+		quarantined: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_quarantined_total"),
 			Help: "Queued orders whose outcome could not be stored."}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("events_dropped_total"),
 			Help: "Events that senders gave up themselves, as they say, by reason."}, []string{"reason"}),
 		missing: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_total"),
 			Help: "Numbers that senders left out: events that had not come when a later one of their sender did."}),
-		came: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"),
+		missingCame: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"),
 			Help: "Of those: events that came later, or that their sender says it gave up."}),
 		unfollowed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("streams_unfollowed_total"),
 			Help: "Senders' numberings that were not looked at, about: too many of a company's day, or not to be believed."}),
@@ -78,14 +78,15 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
 
 		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"),
-			Help: "What was removed since it was older than its company's retention: events, sightings, visitors_days; orders_sealed before that."},
+			Help: "What was removed since it was older than its company's retention: events, observations, visitors_days; orders_snapshotted " +
+				"before that."},
 			[]string{"what"}),
 		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"),
 			Help: "Attempts to remove old events that failed."}),
-		nullDays: prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_recounts_total"),
-			Help: "Counts of a company's null journeys of a day."}),
-		nullFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("null_failures_total"),
-			Help: "Attempts to count null journeys that failed."}),
+		countedDays: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_recounts_total"),
+			Help: "Counts of a company's non-converting paths of a day."}),
+		countFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_failures_total"),
+			Help: "Attempts to count non-converting paths that failed."}),
 	}
 	m.asked = newUnfinished(registry)
 	m.addRemoved(retention.Removed{})
@@ -102,14 +103,16 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range inputs {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.setAside,
-		m.dropped, m.missing, m.came, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.nullDays, m.nullFailures, m.seconds)
+	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.quarantined,
+		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.countedDays,
+		m.countFailures, m.seconds)
 	return m
 }
 
 // addRemoved counts what a removal of old events has done.
 func (m *metrics) addRemoved(r retention.Removed) {
-	for what, n := range map[string]int{"orders_sealed": r.Sealed, "events": r.Events, "sightings": r.Sightings, "visitors_days": r.Shoppers} {
+	for what, n := range map[string]int{"orders_snapshotted": r.Snapshots, "events": r.Events, "observations": r.Observations,
+		"visitors_days": r.Shoppers} {
 		m.removed.WithLabelValues(what).Add(float64(n))
 	}
 }
@@ -128,7 +131,7 @@ func (m *metrics) addBatch(took time.Duration, records []record, done applied) {
 		m.dropped.WithLabelValues(reason).Add(float64(n))
 	}
 	m.missing.Add(float64(done.found.Missing))
-	m.came.Add(float64(done.found.Came))
+	m.missingCame.Add(float64(done.found.Arrived))
 	m.unfollowed.Add(float64(done.found.Unfollowed))
 }
 

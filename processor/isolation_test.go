@@ -167,8 +167,8 @@ func TestAnOrderThatAlwaysTakesTooLongDoesNotStopTheQueue(t *testing.T) {
 }
 
 // What fails while no order is queued is a step of an erasure or of a statement: it is told as such, is no
-// order that is set aside, and is tried again until it succeeds.
-func TestAStepThatFailsIsNoOrderThatIsSetAside(t *testing.T) {
+// order that is quarantined, and is tried again until it succeeds.
+func TestAStepThatFailsIsNoOrderThatIsQuarantined(t *testing.T) {
 	t.Parallel()
 	s := newLedgerShop(t)
 	s.sale("o1", 10_000, coupon("BETO"))
@@ -189,7 +189,8 @@ func TestAStepThatFailsIsNoOrderThatIsSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") || strings.Contains(said, "set aside") ||
+	if said := log.String(); !strings.Contains(said, "a step of an erasure or of a statement failed") ||
+		strings.Contains(said, "quarantined") ||
 		strings.Count(said, "level=ERROR") != 1 {
 		t.Errorf("the log says\n%s", said)
 	}
@@ -226,22 +227,22 @@ func TestAnOrderThatCannotBeStoredDoesNotStopTheQueue(t *testing.T) {
 		return nil
 	}}
 	s.runs(p)
-	s.await("nine are computed and one waits aside", func() bool {
+	s.await("nine are computed and one is quarantined", func() bool {
 		return s.int(`select count(*) from recompute where failure is null`) == 0 && s.int(`select count(*) from recompute_company`) == 0
 	})
-	wantTexts(t, "set aside", s.texts(`select order_id from recompute`), "o3")
+	wantTexts(t, "quarantined", s.texts(`select order_id from recompute`), "o3")
 	if n := s.int(`select count(*) from payout where outcome_hash <> ''`); n != 9 {
 		t.Errorf("%d orders were computed, want 9", n)
 	}
-	if n := s.metric(p, "tributary_processor_orders_set_aside_total"); n != 1 {
-		t.Errorf("%d orders set aside by the metric, want 1", n)
+	if n := s.metric(p, "tributary_processor_orders_quarantined_total"); n != 1 {
+		t.Errorf("%d orders quarantined by the metric, want 1", n)
 	}
 
 	// An event that concerns the order is not rejected: it is stored.
 	s.produce(s.event("v1", noon, 1, func(e *wire.Event) { e.Identity.EmailKey = "k1:3" }))
 	s.await("the event is stored", func() bool { return s.int(`select count(*) from event_fact`) == 1 })
 	wantTexts(t, "rejected", s.texts(`select outcome from delivery where outcome like 'rejected%'`))
-	s.await("the order is aside again", func() bool { return s.metric(p, "tributary_processor_orders_set_aside_total") == 2 })
+	s.await("the order is quarantined again", func() bool { return s.metric(p, "tributary_processor_orders_quarantined_total") == 2 })
 
 	// Once it can be stored, what queues it again computes it.
 	broken.Store(false)

@@ -68,8 +68,8 @@ type owner struct {
 	commerce   chan *record         // read and not yet applied
 	events     chan *record         // read and not yet applied
 	preparing  chan gathered        // gets the next batch's records; nil: none is prepared
-	left       []record             // that were gathered and had no room in their batch
-	ready      *grouped             // of the records that are to be applied; nil: they are not grouped yet
+	leftOver   []record             // that were gathered and had no room in their batch
+	grouped    *grouped             // of the records that are to be applied; nil: they are not grouped yet
 	memory     share                // of the read-ahead
 	batchLimit int                  // records of the next batch; lower after a batch that took too long
 	queued     bool                 // orders of this partition may be queued
@@ -81,7 +81,7 @@ type owner struct {
 	owed       time.Duration        // by how much queued orders have taken longer than records that came meanwhile
 	tooLong    map[string]int       // by company: how often its next queued order, alone, took too long
 	queues     map[string]queueTurn // by company: its next turn of queued orders; none: its first one
-	came       bool                 // records have come since then
+	disturbed  bool                 // records have come since then
 	progress   *progress
 }
 
@@ -104,7 +104,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{},
 			queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
-			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{of: p.readAhead},
+			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{all: p.readAhead},
 		}
 		err := o.run(ctx)
 		switch {
@@ -248,7 +248,7 @@ func (o *owner) loop(ctx context.Context) error {
 		if len(records) == 0 {
 			o.owed = 0
 		} else {
-			o.came = true
+			o.disturbed = true
 			began := o.Now()
 			if err := o.applyRecords(ctx, records); err != nil {
 				return err
@@ -294,7 +294,7 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 		stop()
 		g = o.gather(g, o.batchLimit)
 	}
-	o.ready = g.ready
+	o.grouped = g.grouped
 	return g.records, ctx.Err()
 }
 
@@ -360,7 +360,7 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	}
 	o.progress.addApplied(records, o.Now())
 	o.metrics.addBatch(time.Since(began), records, done)
-	if done.queued > 0 || done.statements > 0 {
+	if done.queued > 0 || done.asked > 0 {
 		o.queued = true
 	}
 	o.sendHint(done.computed)
@@ -384,14 +384,14 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly func(
 			if err != nil {
 				return err
 			}
-			b.moves, b.queued, b.meanwhile = o.moves(records), o.queued, o.prepareNext
+			b.moves, b.queued = o.moves(records), o.queued
 			for i := range b.companies {
 				b.companies[i].factsOnly = factsOnly(b.companies[i].index.CompanyID())
 			}
 			if err := o.publishRejected(ctx, rejected); err != nil {
 				return err
 			}
-			done, err = o.apply(ctx, b)
+			done, err = o.apply(ctx, b, o.prepareNext)
 			return err
 		})
 	})
@@ -416,7 +416,7 @@ func (o *owner) rejectRecord(ctx context.Context, r record, cause error) error {
 			b.companies = []companyBatch{{index: index,
 				rejected: []delivery.Once{delivery.RejectedRecord(o.clusterID, r.topic, o.partition, r.Offset, codeUnstorable, b.now)}}}
 		}
-		_, err = o.apply(ctx, b)
+		_, err = o.apply(ctx, b, o.prepareNext)
 		return err
 	})
 }

@@ -127,7 +127,7 @@ func TestAReplacedEventOfAVeryBusyDayKeepsItsKeys(t *testing.T) {
 	replacing.ReceivedAt = replacing.ReceivedAt.Add(-time.Millisecond)
 	s.exec(`update consumer_offset set next = 0`)
 	s.apply([]record{s.record(replacing), s.record(s.order("o1", late.Add(time.Minute), 1000, cart("k1:cart")))}, func() int { return 1 })
-	if n := s.int(`select count(*) from sighting where kind = $1`, facts.KeyCart.Code()); n != 1 {
-		t.Errorf("%d sightings of the cart, want one", n)
+	if n := s.int(`select count(*) from observation where kind = $1`, facts.KeyCart.Code()); n != 1 {
+		t.Errorf("%d observations of the cart, want one", n)
 	}
 }

@@ -145,10 +145,10 @@ type Config struct {
 	HaltPause       time.Duration // until a halted partition is tried again; 30 s
 	DeferOrders     time.Duration // so long orders wait to be computed while events of their partition are behind; 30 s
 	RetainEvery     time.Duration // so often it looks for companies whose old events are to be removed, which is done once a day; 1 h
-	// events that one transaction of that removes, and 20 times as many as it seals orders: the partition's owner waits meanwhile; 2,000
+	// events that one transaction of that removes, and 20 times as many as it snapshots orders: the partition's owner waits meanwhile; 2,000
 	RetainChunk     int
-	CountNullsEvery time.Duration // so often it looks for days whose null journeys are to be counted; 1 h
-	NullsChunk      int           // visitors that one transaction of that looks at; 1,000
+	CountPathsEvery time.Duration // so often it looks for days whose non-converting paths are to be counted; 1 h
+	PathsChunk      int           // visitors that one transaction of that looks at; 1,000
 	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
@@ -167,8 +167,8 @@ func (c Config) withDefaults() Config {
 		DeferOrders:     cmp.Or(c.DeferOrders, 30*time.Second),
 		RetainEvery:     cmp.Or(c.RetainEvery, time.Hour),
 		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
-		CountNullsEvery: cmp.Or(c.CountNullsEvery, time.Hour),
-		NullsChunk:      cmp.Or(c.NullsChunk, 1000),
+		CountPathsEvery: cmp.Or(c.CountPathsEvery, time.Hour),
+		PathsChunk:      cmp.Or(c.PathsChunk, 1000),
 		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
@@ -242,7 +242,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		beside.Go(func() { p.keepBooks(ctx) })
 	}
 	beside.Go(func() { p.retainDaily(ctx) })
-	beside.Go(func() { p.countNullsDaily(ctx) })
+	beside.Go(func() { p.countPathsDaily(ctx) })
 	beside.Go(func() { p.watchUnfinished(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()

@@ -16,7 +16,7 @@ import (
 )
 
 // outcomes is all that must never depend on how the facts arrived: credits,
-// payouts, net ledger, explanations, current orders, sightings.
+// payouts, net ledger, explanations, current orders, observations.
 func (s *shop) outcomes() string {
 	var b strings.Builder
 	explanations := s.explanations()
@@ -35,7 +35,7 @@ func (s *shop) outcomes() string {
 			group by order_id, influencer_id, campaign_id, cost_id, currency, payable_on having sum(amount_minor) <> 0 order by 1`,
 		`select concat_ws(' ', order_id, is_first_order, o.day, approved_since, body) from orders o left join payout using (company_id, ` +
 			`order_id) order by 1`,
-		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from sighting order by 1`,
+		`select concat_ws(' ', kind, encode(key, 'hex'), encode(visitor, 'hex'), slot, first_ms, last_ms) from observation order by 1`,
 		`select concat_ws(' ', event_id, at, class, name, encode(visitor, 'hex'), sources) from event_fact order by 1`,
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
@@ -89,10 +89,10 @@ func (s *shop) wrongSums() []replay.DifferentSums {
 
 // clear forgets all facts and what is derived from them, but not the rules.
 func (s *shop) clear() {
-	s.empty("recompute_company", "recompute_span", "event_fact", "sighting", "order_version", "order_personal", "orders", "order_key",
+	s.empty("recompute_company", "recompute_span", "event_fact", "observation", "order_version", "order_personal", "orders", "order_key",
 		"product", "product_variant", "payout", "ledger_entry", "recompute", "delivery", "consumer_offset", "evidence_decision", "sale_day",
 		"credit_day", "product_day", "path_day", "product_month", "path_month", "journey_month", "traffic_month", "shopper_day",
-		"traffic_day", "click_day", "null_day", "null_count", "delivery_source", "delivery_seen", "delivery_day", "stream")
+		"traffic_day", "click_day", "nonconverting_day", "nonconverting_count", "delivery_source", "delivery_seen", "delivery_day", "stream")
 }
 
 // empty removes all rows of tables. A truncate makes new files of each table and index: of few rows it takes far longer.
@@ -130,7 +130,7 @@ func (s *shop) offer(o *owner, records []record, batches func() int, between fun
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		if o.ready != nil {
+		if o.grouped != nil {
 			between()
 		}
 		offer()

@@ -3,6 +3,7 @@ package processor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // mostTooLong is how often a single order may take too long, one time after the other,
-// before it is set aside: until then it stops the queue of its company, and the company's
+// before it is quarantined: until then it stops the queue of its company, and the company's
 // statements. The number was chosen, not measured.
 const mostTooLong = 3
 
@@ -47,7 +48,7 @@ func (t queueTurn) next(taken, put []string, round bool, asked string) queueTurn
 // recomputeQueued computes one chunk of queued orders, of one company: new records
 // wait no longer than that. The partition's companies take turns. A chunk that
 // takes too long, or that cannot be stored, is tried again with half as many
-// orders; a single order that cannot be stored is set aside, and so is one that takes too
+// orders; a single order that cannot be stored is quarantined, and so is one that takes too
 // long mostTooLong times.
 func (o *owner) recomputeQueued(ctx context.Context) error {
 	if len(o.queueTurns) == 0 {
@@ -69,10 +70,10 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		if o.queues[company] = done.next; done.next.begins() {
 			delete(o.queues, company)
 		}
-		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); len(done.left) > 0 { // it took too long for all of them
+		if o.chunkLimit = min(2*o.chunkLimit, o.config.RecomputeChunk); len(done.putBack) > 0 { // it took too long for all of them
 			o.chunkLimit = min(o.chunkLimit, max(leastChunk, 2*len(done.computed)))
 		}
-		o.came = false
+		o.disturbed = false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.metrics.asked.addDone(done)
 		o.sendHint(done.computed)
@@ -83,12 +84,12 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		o.chunkLimit /= 2
 		return nil // the same company's turn again
 	case errors.Is(err, facts.ErrData):
-		if err := o.setAside(ctx, company, cannotBeStored, err); err != nil {
+		if err := o.quarantine(ctx, company, cannotBeStored, err); err != nil {
 			return err
 		}
 	case errors.Is(err, errTooLong): // a single order: it is tried again at the company's next turn
 		if o.tooLong[company]++; o.tooLong[company] >= mostTooLong {
-			if err := o.setAside(ctx, company, takesTooLong, err); err != nil {
+			if err := o.quarantine(ctx, company, takesTooLong, err); err != nil {
 				return err
 			}
 			delete(o.tooLong, company)
@@ -108,7 +109,7 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 			return err
 		}
 		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, queue: o.queues[company]}
-		if o.came {
+		if o.disturbed {
 			b.takes = chunkTime
 		}
 		if index := rules[company]; index != nil {
@@ -120,6 +121,48 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 		})
 	})
 	return done, err
+}
+
+// recompute computes at most limit queued orders of each company of the batch, in
+// one transaction; where none is queued, or the queue has gone round, it goes on with what the
+// merchant has asked for. It moves no offset, but fails with facts.ErrFenced where another
+// owner has moved one.
+func (p *Processor) recompute(ctx context.Context, b batch, limit int) (applied, error) {
+	done, err := p.transact(ctx, b, func(a *application) error {
+		if b.queue.step { // the orders that wait now came meanwhile
+			a.queued = true
+			return a.stepNext(ctx, p.config.StatementChunk)
+		}
+		queued, round, err := a.tx.Queue.TakeQueued(ctx, a.company, b.queue.QueuePlace, limit)
+		if err != nil {
+			return err
+		}
+		if len(queued) == 0 {
+			return a.stepNext(ctx, p.config.StatementChunk)
+		}
+		ids := make([]string, len(queued))
+		for i, q := range queued {
+			ids[i] = q.OrderID
+			a.addConcerned(ids[i:i+1], q.Cause)
+			a.changed[ids[i]] = q.Cause.Kind == facts.CauseOrder
+		}
+		if err := a.inferFirstOrders(ctx, ids); err != nil {
+			return err
+		}
+		if err := a.decide(ctx); err != nil {
+			return err
+		}
+		asked := ""
+		if round || b.queue.begins() {
+			asked, err = a.askedNext(ctx)
+		}
+		a.done.next = b.queue.next(ids, a.done.putBack, round, asked)
+		return err
+	})
+	if err != nil {
+		return applied{}, fmt.Errorf("compute queued orders: %w", err)
+	}
+	return done, nil
 }
 
 // queuedCompanies returns the partition's companies that have orders queued.
@@ -144,7 +187,7 @@ func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) 
 	return mine, err
 }
 
-// Why an order is set aside, as the table recompute has it.
+// Why an order is quarantined, as the table recompute has it.
 const (
 	cannotBeStored = "its outcome cannot be stored"
 	takesTooLong   = "it takes too long to compute"
@@ -154,13 +197,13 @@ const (
 // the partition's new records wait too, between two batches.
 const stepPause = time.Second
 
-// setAside marks a company's next queued order as failed. failure says why, and cause is
+// quarantine marks a company's next queued order as failed. failure says why, and cause is
 // its error. The orders behind it go on. It is computed again when another fact or rule
 // queues it. Where no order is queued, it was a step of an erasure or of a statement.
-func (o *owner) setAside(ctx context.Context, company, failure string, cause error) error {
+func (o *owner) quarantine(ctx context.Context, company, failure string, cause error) error {
 	var order string
-	err := o.retry(ctx, "set a queued order aside", never, func(ctx context.Context) (err error) {
-		order, err = o.setAsideNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), queue: o.queues[company]}, company, failure)
+	err := o.retry(ctx, "quarantine a queued order", never, func(ctx context.Context) (err error) {
+		order, err = o.quarantineNext(ctx, batch{clusterID: o.clusterID, moves: o.moves(nil), queue: o.queues[company]}, company, failure)
 		return err
 	})
 	switch {
@@ -168,10 +211,31 @@ func (o *owner) setAside(ctx context.Context, company, failure string, cause err
 	case order == "":
 		o.stepFailed(ctx, company, cause)
 	default:
-		o.metrics.setAside.Inc()
-		o.Logger.Error("queued order set aside: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
+		o.metrics.quarantined.Inc()
+		o.Logger.Error("queued order quarantined: "+failure, "company", company, "order", order, "partition", o.partition, "error", cause)
 	}
 	return err
+}
+
+// quarantineNext marks the next order of a company's queue as failed, and returns
+// its id; "" where none is queued. The company stays queued: it may have an erasure or a
+// statement to go on with.
+func (p *Processor) quarantineNext(ctx context.Context, b batch, company, failure string) (orderID string, err error) {
+	err = p.Store.Transact(ctx, func(tx Tx) error {
+		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+			return err
+		}
+		next, _, err := tx.Queue.TakeQueued(ctx, company, b.queue.QueuePlace, 1)
+		if err != nil {
+			return err
+		}
+		if len(next) == 0 {
+			return tx.Queue.QueueCompany(ctx, company)
+		}
+		orderID = next[0].OrderID
+		return tx.Queue.Quarantine(ctx, company, next[0], failure)
+	})
+	return orderID, err
 }
 
 // stepFailed says that a step of an erasure or of a statement failed, which no order's end

@@ -113,7 +113,7 @@ func (c *companyBatch) refuseExpired(now time.Time) {
 		return expired
 	})
 	if len(c.events) < came {
-		c.ready = nil
+		c.prepared = nil
 	}
 }
 

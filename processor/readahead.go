@@ -17,8 +17,8 @@ type readAhead struct {
 
 // share is the part of the read-ahead that one partition holds.
 type share struct {
-	of   *readAhead
-	held int64 // bytes; guarded by of.mu
+	all  *readAhead
+	held int64 // bytes; guarded by all.mu
 }
 
 func newReadAhead(bytes int) *readAhead {
@@ -43,30 +43,30 @@ func (s *share) take(ctx context.Context, bytes int64) error {
 
 // tryTake takes the bytes, or returns a channel that is closed when others are freed.
 func (s *share) tryTake(bytes int64) (freed <-chan struct{}, taken bool) {
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	if bytes > s.of.free && s.held > 0 {
-		return s.of.freed, false
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if bytes > s.all.free && s.held > 0 {
+		return s.all.freed, false
 	}
-	s.of.free -= bytes
+	s.all.free -= bytes
 	s.held += bytes
 	return nil, true
 }
 
 // free frees bytes that were taken.
 func (s *share) free(bytes int64) {
-	s.of.mu.Lock()
-	defer s.of.mu.Unlock()
-	s.of.free += bytes
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	s.all.free += bytes
 	s.held -= bytes
-	close(s.of.freed)
-	s.of.freed = make(chan struct{})
+	close(s.all.freed)
+	s.all.freed = make(chan struct{})
 }
 
 // freeAll frees all bytes that the partition holds.
 func (s *share) freeAll() {
-	s.of.mu.Lock()
+	s.all.mu.Lock()
 	held := s.held
-	s.of.mu.Unlock()
+	s.all.mu.Unlock()
 	s.free(held)
 }

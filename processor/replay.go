@@ -57,7 +57,7 @@ func (p *Processor) applyStored(ctx context.Context, part facts.Stored) error {
 	if err := p.Store.MakeMonths(ctx, b.now, oneOfEachMonth(months)); err != nil {
 		return err
 	}
-	_, err = p.apply(ctx, b)
+	_, err = p.apply(ctx, b, func() {})
 	return err
 }
 

@@ -202,8 +202,8 @@ func TestAReplayWaitsForTheQueue(t *testing.T) {
 		t.Errorf("orders are queued: %v", err)
 	}
 	s.exec(`update recompute set failure = 'why'`)
-	if _, err := s.replay(s.ctx, replay.Options{Wait: time.Hour}); !errors.Is(err, replay.ErrSetAside) {
-		t.Errorf("an order is set aside: %v", err)
+	if _, err := s.replay(s.ctx, replay.Options{Wait: time.Hour}); !errors.Is(err, replay.ErrQuarantined) {
+		t.Errorf("an order is quarantined: %v", err)
 	}
 	s.exec(`delete from recompute`)
 	s.exec(`insert into outbox (topic, key, value) values ('commerce.v1', 'k', 'v')`)

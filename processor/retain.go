@@ -19,7 +19,7 @@ import (
 // all partitions wait while a transaction runs.
 const AnyPartition = -1
 
-// Retain seals the orders of a company that read events from before its retention, and
+// Retain snapshots the orders of a company that read events from before its retention, and
 // removes these events, in many short transactions; report, which may be nil, is called
 // after each with what it removed. Where it is stopped, the next call goes on; where there is
 // nothing to remove, it changes nothing. Outcomes stay as they are.
@@ -44,7 +44,7 @@ func (p *Processor) Retain(
 }
 
 // PreviewRetain counts what Retain would remove of a company now, and changes nothing.
-// Sightings are not counted.
+// Observations are not counted.
 func (p *Processor) PreviewRetain(ctx context.Context, was retention.Progress) (from time.Time, counted retention.Removed, err error) {
 	index, err := p.indexOf(ctx, was.CompanyID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *Processor) removalTx(
 			if a.index, err = p.indexOf(ctx, a.company); err != nil {
 				return err
 			}
-			return f(ctx, &retention.Turn{Store: a.tx.Retention, Index: a.index, Seal: a.seal})
+			return f(ctx, &retention.Turn{Store: a.tx.Retention, Index: a.index, Snapshot: a.snapshot})
 		})
 		return err
 	})
@@ -114,7 +114,7 @@ func (p *Processor) retainDaily(ctx context.Context) {
 }
 
 // mostBehind is how far behind the log an owner may be while old events are removed: what
-// waits may still concern orders that a removal would seal (commerce.RetentionMargin).
+// waits may still concern orders that a removal would snapshot (commerce.RetentionMargin).
 const mostBehind = time.Hour
 
 // retainDue removes the old events of all companies that are due. A company whose removal
@@ -143,7 +143,7 @@ func (p *Processor) retainDue(ctx context.Context) error {
 			failed = append(failed, err)
 		case sum != retention.Removed{}:
 			p.Logger.Info("old events removed", "company", company.CompanyID, "events", sum.Events,
-				"orders_sealed", sum.Sealed, "sightings", sum.Sightings, "visitors_days", sum.Shoppers)
+				"orders_snapshotted", sum.Snapshots, "observations", sum.Observations, "visitors_days", sum.Shoppers)
 		}
 	}
 	if removed.Events > 0 {

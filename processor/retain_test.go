@@ -53,17 +53,17 @@ func (s *shop) retain(now time.Time) retention.Removed {
 	return sum
 }
 
-// clearAll forgets the seals and removals, too.
+// clearAll forgets the snapshots and removals, too.
 func (s *shop) clearAll() {
 	s.clear()
-	s.empty("seal", "retention", "erasure", "erasure_key", "erasure_visitor", "erased_order", "erased_key", "sealed_first")
+	s.empty("evidence_snapshot", "retention", "erasure", "erasure_key", "erasure_visitor", "erased_order", "erased_key", "snapshot_first")
 }
 
 // earned is all that must not change by age: credits, payouts, explanations, net amounts
 // and sums by day.
 func (s *shop) earned() string {
 	parts := strings.Split(s.outcomes(), "--\n")
-	kept := slices.Concat(parts[:4], parts[6:12]) // not sightings and events
+	kept := slices.Concat(parts[:4], parts[6:12]) // not observations and events
 	return strings.Join(kept, "--\n")
 }
 
@@ -129,7 +129,7 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
 	s.exec(`update cost set var_fee = 3`) // as the last of the changes below leaves it
-	removed, sealed, histories := 0, 0, seeds(4, 8)
+	removed, snapshotted, histories := 0, 0, seeds(4, 8)
 	for seed := range histories {
 		s.keeps(0)
 		var want []string
@@ -145,7 +145,7 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 				s.keeps(days)
 				for _, age := range []int{60, 85, 112, 200} { // part by part
 					sum := s.retain(noon.AddDate(0, 0, age))
-					removed, sealed = removed+sum.Events, sealed+sum.Sealed
+					removed, snapshotted = removed+sum.Events, snapshotted+sum.Snapshots
 					if got := s.earned(); got != stages[0] {
 						t.Fatalf("seed %d, after %d days: %s", seed, age, firstDifference(got, stages[0]))
 					}
@@ -153,8 +153,8 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 				if n := s.int(`select count(*) from event_fact where at < $1`, noon.AddDate(0, 0, 119)); n > 0 {
 					t.Fatalf("seed %d: %d events are left", seed, n)
 				}
-				if n := s.int(`select count(*) from sighting`); n > 0 {
-					t.Fatalf("seed %d: %d sightings are left", seed, n)
+				if n := s.int(`select count(*) from observation`); n > 0 {
+					t.Fatalf("seed %d: %d observations are left", seed, n)
 				}
 				s.keeps(0)
 			}
@@ -183,8 +183,8 @@ func TestCreditsNeverChangeByAge(t *testing.T) {
 			}
 		}
 	}
-	if removed < 25*int(histories) || sealed < 5*int(histories) {
-		t.Errorf("%d events were removed and %d orders sealed: the test says nothing", removed, sealed)
+	if removed < 25*int(histories) || snapshotted < 5*int(histories) {
+		t.Errorf("%d events were removed and %d orders snapshotted: the test says nothing", removed, snapshotted)
 	}
 }
 
@@ -202,7 +202,7 @@ func oldShop(t *testing.T, chunk int) (s *shop, now time.Time, p *Processor) {
 // turn. Whatever is left then is consistent, and the next run ends it.
 func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 	t.Parallel()
-	s, now, p := oldShop(t, 20)
+	s, now, p := oldShop(t, 40)
 	want := s.earned()
 	check := func(when string) {
 		t.Helper()
@@ -232,7 +232,7 @@ func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := s.int(`select count(*) from event_fact`) + s.int(`select count(*) from sighting`) +
+	if left := s.int(`select count(*) from event_fact`) + s.int(`select count(*) from observation`) +
 		s.int(`select count(*) from shopper_day`); left > 0 || kills < 5 {
 		t.Errorf("%d rows are left after %d kills", left, kills)
 	}
@@ -250,9 +250,9 @@ func TestARemovalThatIsKilledLosesNothing(t *testing.T) {
 	check("without the months")
 }
 
-// TestAnOrderThatComesBetweenSealAndRemovalIsSealed: a new order of an old day, with the
+// TestAnOrderThatComesBetweenSnapshotAndRemovalHasASnapshot: a new order of an old day, with the
 // events still there, keeps its credit.
-func TestAnOrderThatComesBetweenSealAndRemovalIsSealed(t *testing.T) {
+func TestAnOrderThatComesBetweenSnapshotAndRemovalHasASnapshot(t *testing.T) {
 	t.Parallel()
 	s, _, p := oldShop(t, 20)
 	old := []record{
@@ -266,7 +266,7 @@ func TestAnOrderThatComesBetweenSealAndRemovalIsSealed(t *testing.T) {
 	s.keeps(80)
 	came := false
 	if _, err := p.Retain(s.ctx, s.retention(), 0, func(r retention.Removed) {
-		if r.Sealed == 0 && !came {
+		if r.Snapshots == 0 && !came {
 			came = true
 			s.apply([]record{s.record(s.order("late", noon.Add(time.Hour), 10_000, cart("k1:late")))}, func() int { return 1 })
 		}
@@ -277,15 +277,15 @@ func TestAnOrderThatComesBetweenSealAndRemovalIsSealed(t *testing.T) {
 		`order_id = 'late'`); !came || len(got) != 1 || got[0] != "Ana Prado earned" {
 		t.Errorf("%v %v", came, got)
 	}
-	if n := s.int(`select count(*) from seal where order_id = 'late'`); n != 1 {
-		t.Error("the order has no seal")
+	if n := s.int(`select count(*) from evidence_snapshot where order_id = 'late'`); n != 1 {
+		t.Error("the order has no snapshot")
 	}
 	if found, err := s.replay(s.ctx, replay.Options{}); err != nil || !found.Equal() {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
-// TestWhatIsStillReadIsKept: an order that is too young to be sealed keeps its events,
+// TestWhatIsStillReadIsKept: an order that is too young to be snapshotted keeps its events,
 // also under a past setting of a longer window.
 func TestWhatIsStillReadIsKept(t *testing.T) {
 	t.Parallel()
@@ -355,7 +355,7 @@ func TestProcessorsRemoveOldEventsByThemselves(t *testing.T) {
 }
 
 // TestARemovalUsesTheRulesAsTheyAre: a rule that changes while a removal runs stays in force
-// for the orders that are sealed after that.
+// for the orders that are snapshotted after that.
 func TestARemovalUsesTheRulesAsTheyAre(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -379,7 +379,7 @@ func TestARemovalUsesTheRulesAsTheyAre(t *testing.T) {
 			s.changeRules("20", nil)
 		}
 	})
-	if err != nil || sum.Sealed != 3 || sum.Events != 3 {
+	if err != nil || sum.Snapshots != 3 || sum.Events != 3 {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 	wantTexts(t, "payouts", s.payouts(), "o0 Ana Prado link 2000", "o1 Ana Prado link 2000", "o2 Ana Prado link 2000")

@@ -8,23 +8,19 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
-// storeStatements stores statements that are asked for, and payments. Statements are
-// closed by closeNext, between two batches.
-func (a *application) storeStatements(ctx context.Context) error {
+// storeAsked stores statements and erasures that are asked for, and payments. Statements are
+// closed and persons erased between two batches (stepNext), so the company is queued.
+func (a *application) storeAsked(ctx context.Context) error {
 	if err := a.tx.Statements.Insert(ctx, a.company, a.statements); err != nil {
 		return err
 	}
-	if len(a.statements) > 0 { // they are closed once none of the company's orders is queued
-		a.done.statements += len(a.statements)
-		if err := a.tx.Queue.QueueCompany(ctx, a.company); err != nil {
-			return err
-		}
-	}
-	if len(a.erasures) > 0 { // admin has stored them; they are done between two batches
-		a.done.statements += len(a.erasures)
+	if len(a.erasures) > 0 { // admin has stored them
 		if err := a.tx.Erased.BeginErasures(ctx, a.company, a.erasures); err != nil {
 			return err
 		}
+	}
+	if asked := len(a.statements) + len(a.erasures); asked > 0 {
+		a.done.asked += asked
 		if err := a.tx.Queue.QueueCompany(ctx, a.company); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -351,7 +351,7 @@ func (s *ledgerShop) balanced() {
 		s.t.Fatalf("a total is not carried as it should be: %v", wrong)
 	}
 	for _, id := range s.texts(`select statement_id::text from statement where closed_at is not null`) {
-		sum, err := pgstatements.SumAll(s.ctx, s.db.Pool(), s.company, id)
+		sum, err := upkeep.SumAll(s.ctx, s.db.Pool(), s.company, id)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.moves = o.moves(records)
-		if done, err = o.apply(s.ctx, b); err != nil {
+		if done, err = o.apply(s.ctx, b, func() {}); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range b.moves {
@@ -78,8 +78,8 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 	if done.read.Claimed > attribution.ClaimedEvents || done.read.Claimed < attribution.ClaimedEvents/2 {
 		t.Errorf("%d claimed events were read for one batch, want up to %d", done.read.Claimed, attribution.ClaimedEvents)
 	}
-	if len(done.computed) < 1 || len(done.computed)+len(done.left) != 40 {
-		t.Errorf("%d orders computed, %d left, want 40 together", len(done.computed), len(done.left))
+	if len(done.computed) < 1 || len(done.computed)+len(done.putBack) != 40 {
+		t.Errorf("%d orders computed, %d left, want 40 together", len(done.computed), len(done.putBack))
 	}
 	s.workOffBy(o)
 	if n := s.int(`select count(*) from payout`); n != 40 {
@@ -97,7 +97,7 @@ func TestAStrangersEventsAreReadOnceAndUpToABound(t *testing.T) {
 		t.Errorf("one event made the processor read %d claimed events before it yields", done.read.Claimed)
 	}
 	perOrder := float64(rows) / float64(max(1, len(done.computed)))
-	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), len(done.left),
+	t.Logf("a poke: %d orders computed, %d queued, %d claimed events, %d rows, %.0f an order", len(done.computed), len(done.putBack),
 		done.read.Claimed, rows, perOrder)
 	// By index and by table: the claimed events once, and each order's own rows.
 	if most := int64(2*attribution.ClaimedEvents + 400*40); rows > most {
@@ -129,7 +129,7 @@ func TestWhatMayBeProvenIsReadUpToABoundAndOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.moves = o.moves([]record{r})
-	done, err := o.apply(s.ctx, b)
+	done, err := o.apply(s.ctx, b, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -361,8 +361,8 @@ func TestAFullQueueHoldsUpNeitherAStatementNorAnErasure(t *testing.T) {
 	wantTexts(t, "the person", s.found("k1:mail"))
 }
 
-// An order that cannot be stored is set aside itself, and not the first one of the queue.
-func TestTheQueuedOrderThatFailsIsSetAside(t *testing.T) {
+// An order that cannot be stored is quarantined itself, and not the first one of the queue.
+func TestTheQueuedOrderThatFailsIsQuarantined(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	o := s.owner()
@@ -386,7 +386,7 @@ func TestTheQueuedOrderThatFailsIsSetAside(t *testing.T) {
 		}
 		s.queueAgain("o05") // a stranger's, again and again
 	}
-	wantTexts(t, "set aside", s.texts(`select order_id from recompute where failure is not null`), "o20")
+	wantTexts(t, "quarantined", s.texts(`select order_id from recompute where failure is not null`), "o20")
 }
 
 // A batch's own orders end with their turn too: the next ones of another store are not kept

@@ -33,7 +33,7 @@ func (s *summing) outcomes(written []facts.StoredOutcome) {
 	for i := range written {
 		o := &written[i]
 		if _, known := s.written[o.OrderID]; !known {
-			s.before[o.OrderID] = o.Was
+			s.before[o.OrderID] = o.Before
 		}
 		// Not the whole outcome: its explanation is large.
 		s.written[o.OrderID] = &facts.Outcome{OrderID: o.OrderID, Currency: o.Currency, Day: o.Day, Status: o.Status, TotalMinor: o.TotalMinor,

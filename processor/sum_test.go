@@ -30,7 +30,7 @@ func (s *shop) changed(o *owner, rule wire.Rule) {
 	}
 	changed := companyBatch{index: rules[s.company], changes: []facts.Change{{Rule: rule, Rev: s.rev}}}
 	if _, err := o.apply(s.ctx,
-		batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{changed}}); err != nil {
+		batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), companies: []companyBatch{changed}}, func() {}); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -42,7 +42,7 @@ func boundItems(ctx context.Context, store Traffic, company string, shoppers []f
 	asked := map[facts.ShopperKey]bool{} // without visitors
 	for _, s := range shoppers {
 		if s.IsItem() {
-			asked[facts.ShopperKey{Day: s.Day, Of: s.Of}] = true
+			asked[facts.ShopperKey{Day: s.Day, Subject: s.Subject}] = true
 		}
 	}
 	if len(asked) == 0 {
@@ -58,8 +58,8 @@ func boundItems(ctx context.Context, store Traffic, company string, shoppers []f
 	}
 	stages := map[facts.ShopperKey]facts.Stage{}
 	for _, s := range shoppers {
-		if left[facts.ShopperKey{Day: s.Day, Of: s.Of}] {
-			s.Of = facts.OfItem("")
+		if left[facts.ShopperKey{Day: s.Day, Subject: s.Subject}] {
+			s.Subject = facts.OfItem("")
 		}
 		stages[s.ShopperKey] |= s.Stages
 	}
@@ -80,8 +80,8 @@ func countShoppers(ctx context.Context, store Traffic, company string, shoppers 
 		return err
 	}
 	var put []facts.Shopper // that are known, and have come further
-	type of struct{ day, of string }
-	traffic := map[of]*facts.Traffic{}
+	type daySubject struct{ day, subject string }
+	traffic := map[daySubject]*facts.Traffic{}
 	for _, s := range shoppers {
 		added := s.Stages &^ stored[s.ShopperKey]
 		if added == 0 {
@@ -90,10 +90,10 @@ func countShoppers(ctx context.Context, store Traffic, company string, shoppers 
 		if stored[s.ShopperKey] != 0 {
 			put = append(put, s)
 		}
-		sum := traffic[of{s.Day, s.Of}]
+		sum := traffic[daySubject{s.Day, s.Subject}]
 		if sum == nil {
-			sum = &facts.Traffic{Day: s.Day, Of: s.Of}
-			traffic[of{s.Day, s.Of}] = sum
+			sum = &facts.Traffic{Day: s.Day, Subject: s.Subject}
+			traffic[daySubject{s.Day, s.Subject}] = sum
 		}
 		for i, stage := range facts.Stages {
 			if added&stage != 0 {
@@ -113,6 +113,8 @@ func countShoppers(ctx context.Context, store Traffic, company string, shoppers 
 	for _, sum := range traffic {
 		sums = append(sums, *sum)
 	}
-	slices.SortFunc(sums, func(x, y facts.Traffic) int { return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.Of, y.Of)) })
+	slices.SortFunc(sums, func(x, y facts.Traffic) int {
+		return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.Subject, y.Subject))
+	})
 	return store.AddTraffic(ctx, company, sums)
 }

@@ -33,12 +33,12 @@ type Tx struct {
 	Sums     Sums
 
 	// The stores of what is done beside the batches (internal/upkeep).
-	Delivery     delivery.Store
-	NullJourneys nonconverting.Store
-	Statements   statements.Store
-	Retention    retention.Store
-	Erasure      erasure.Store
-	Erased       erasure.Known
+	Delivery           delivery.Store
+	NonConvertingPaths nonconverting.Store
+	Statements         statements.Store
+	Retention          retention.Store
+	Erasure            erasure.Store
+	Erased             erasure.Known
 }
 
 // Offsets are the partitions' places in their logs.
@@ -56,8 +56,8 @@ type Events interface {
 	StoredCopies(ctx context.Context, companyID string, events []facts.Event) (map[string]facts.Copy, error)
 	ReplaceEvents(ctx context.Context, companyID string, events []facts.Event) error
 	EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error)
-	WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error
-	DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
+	WidenObservations(ctx context.Context, companyID string, observations []facts.Observation) error
+	DeleteObservations(ctx context.Context, companyID string, d facts.VisitorDay) ([]facts.Key, error)
 }
 
 // Traffic is what is counted of visitors and clicks by day.
@@ -111,7 +111,7 @@ type Queue interface {
 	QueueCompany(ctx context.Context, companyID string) error
 	TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace, limit int) (list []facts.Concerned, round bool, err error)
 	Unqueue(ctx context.Context, companyID string, orderIDs []string) (removed []string, err error)
-	SetAside(ctx context.Context, companyID string, order facts.Concerned, failure string) error
+	Quarantine(ctx context.Context, companyID string, order facts.Concerned, failure string) error
 }
 
 // Outcomes are what is computed of orders, and the ledger that follows from it.
@@ -120,7 +120,7 @@ type Outcomes interface {
 	StoredOutcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error)
 	WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error
 	MarkProcessed(ctx context.Context, companyID string, now time.Time, orderIDs []string) error
-	InsertSeals(ctx context.Context, companyID string, seals []facts.Seal) error
+	InsertSnapshots(ctx context.Context, companyID string, snapshots []facts.EvidenceSnapshot) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
 	AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error
@@ -145,7 +145,7 @@ type wholeTx interface {
 	Outcomes
 	Sums
 	Delivery() delivery.Store
-	NullJourneys() nonconverting.Store
+	NonConvertingPaths() nonconverting.Store
 	Statements() statements.Store
 	Retention() retention.Store
 	Erasure() erasure.Store
@@ -156,7 +156,7 @@ type wholeTx interface {
 func partsOf(tx wholeTx) Tx {
 	return Tx{
 		Offsets: tx, Events: tx, Traffic: tx, Products: tx, Orders: tx, Queue: tx, Cases: tx, Outcomes: tx, Sums: tx,
-		Delivery: tx.Delivery(), NullJourneys: tx.NullJourneys(), Statements: tx.Statements(),
+		Delivery: tx.Delivery(), NonConvertingPaths: tx.NonConvertingPaths(), Statements: tx.Statements(),
 		Retention: tx.Retention(), Erasure: tx.Erasure(), Erased: tx.Erased(),
 	}
 }

@@ -47,9 +47,9 @@ func (s *site) sumDay(day string) (ana string) {
 	code := "c" + strings.ReplaceAll(day, "-", "")
 	s.Link(s.live, ana, spring, code)
 	s.Traffic(s.live, []facts.Traffic{
-		{Day: day, Of: facts.OfStore, Visitors: [5]int64{80, 40, 20, 8, 2}},
-		{Day: day, Of: facts.OfItem("v1"), Visitors: [5]int64{30, 30, 12, 5, 2}},
-		{Day: day, Of: facts.OfItem("unknown-7"), Visitors: [5]int64{10, 10, 3, 1, 1}},
+		{Day: day, Subject: facts.OfStore, Visitors: [5]int64{80, 40, 20, 8, 2}},
+		{Day: day, Subject: facts.OfItem("v1"), Visitors: [5]int64{30, 30, 12, 5, 2}},
+		{Day: day, Subject: facts.OfItem("unknown-7"), Visitors: [5]int64{10, 10, 3, 1, 1}},
 	}, []facts.Clicks{{Day: day, Code: code, Clicks: 25}})
 	return ana
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/processor"
 )
@@ -100,7 +100,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	p := processor.New(s.config, processor.Deps{
 		Registry: registry,
 		Log:      ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
-		Store:    processor.StoreOf(store), Books: books.New(db), Privileges: db.Privileges, Leaving: leaving,
+		Store:    processor.StoreOf(store), Books: upkeep.NewBooks(db), Privileges: db.Privileges, Leaving: leaving,
 		Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {

@@ -22,7 +22,7 @@ func newRetain() *cobra.Command {
 		Use:   "retain",
 		Short: "Remove events that are older than their company's retention",
 		Long: `Remove events that are older than "tributary company set --retention-days" says,
-of all companies or one. Orders that read them are sealed first: what was credited
+of all companies or one. Orders that read them are snapshotted first: what was credited
 and is owed stays, and what the merchant changes later has the same effect as before.
 
 The processors do this once a day by themselves. It works in short transactions,
@@ -81,13 +81,14 @@ func retain(ctx context.Context, out io.Writer, store *factstore.Store, company 
 				failed = append(failed, err)
 				continue
 			}
-			fmt.Fprintf(out, "%s: %d events before %s and %d visitors' days would be removed, %d orders would be sealed first\n",
-				r.CompanyID, counted.Events, from.Format(time.DateOnly), counted.Shoppers, counted.Sealed)
+			fmt.Fprintf(out, "%s: %d events before %s and %d visitors' days would be removed, %d orders would be snapshotted first\n",
+				r.CompanyID, counted.Events, from.Format(time.DateOnly), counted.Shoppers, counted.Snapshots)
 			continue
 		}
 		sum, err := p.Retain(ctx, r, processor.AnyPartition, nil)
-		fmt.Fprintf(out, "%s: %d orders sealed; %d events, %d sightings and %d visitors' days removed\n", r.CompanyID, sum.Sealed, sum.Events,
-			sum.Sightings, sum.Shoppers)
+		fmt.Fprintf(out, "%s: %d orders snapshotted; %d events, %d observations and %d visitors' days removed\n", r.CompanyID,
+			sum.Snapshots, sum.Events,
+			sum.Observations, sum.Shoppers)
 		if ctx.Err() != nil {
 			return fmt.Errorf("stopped; the next run goes on: %w", ctx.Err())
 		}

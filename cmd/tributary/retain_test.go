@@ -46,7 +46,7 @@ func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
 	put(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at)
 		values ($1, 'o1', '2020-03-10', '2020-03-10', 0, 'BRL', 100, $2, now())`, body)
 	f(0, live.CompanyID+": 1 events before ", "--dry-run")
-	f(0, "1 orders would be sealed first", "--dry-run")
-	f(0, live.CompanyID+": 1 orders sealed; 1 events, 0 sightings and 0 visitors' days removed")
-	f(0, live.CompanyID+": 0 orders sealed; 0 events, 0 sightings and 0 visitors' days removed", "--company", live.CompanyID)
+	f(0, "1 orders would be snapshotted first", "--dry-run")
+	f(0, live.CompanyID+": 1 orders snapshotted; 1 events, 0 observations and 0 visitors' days removed")
+	f(0, live.CompanyID+": 0 orders snapshotted; 0 events, 0 observations and 0 visitors' days removed", "--company", live.CompanyID)
 }

@@ -20,16 +20,16 @@ declare
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
-    'event_fact', 'sighting', 'order_version', 'order_personal', 'orders', 'order_key',
-    'product', 'product_variant', 'delivery', 'seal',
+    'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',
+    'product', 'product_variant', 'delivery', 'evidence_snapshot',
     'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
-    'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'sealed_first',
+    'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
     -- outcomes
     'payout', 'ledger_entry', 'recompute', 'recompute_span',
     'statement', 'statement_payment', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
-    'shopper_day', 'traffic_day', 'click_day', 'null_day', 'null_count', 'sign_report'
+    'shopper_day', 'traffic_day', 'click_day', 'nonconverting_day', 'nonconverting_count', 'sign_report'
   ];
   -- Of the control plane, on the coordinator alone, and known to Citus. They are written in
   -- the transactions that write distributed tables: so those are committed in two phases,

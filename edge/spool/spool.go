@@ -37,11 +37,11 @@ const (
 
 // Spool is open for one edge; safe for concurrent use. Close it when done.
 type Spool struct {
-	config Config
-	own    *seglog.Log // logs[0]
-	logs   []*seglog.Log
-	aside  *seglog.Log // this edge's records that Kafka refuses for good; nil: it could not be opened
-	cut    int64       // bytes that were torn, in all logs
+	config     Config
+	own        *seglog.Log // logs[0]
+	logs       []*seglog.Log
+	quarantine *seglog.Log // this edge's records that Kafka refuses for good; nil: it could not be opened
+	cut        int64       // bytes that were torn, in all logs
 
 	spooled, sent, failures atomic.Int64
 	lastFailure             atomic.Int64 // Unix nanoseconds; 0: none
@@ -82,7 +82,7 @@ func Open(config Config) (*Spool, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.openAside(own)
+	s.openQuarantine(own)
 	if err := s.adopt(own); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -121,7 +121,7 @@ func (s *Spool) adopt(own int) error {
 		}
 		switch err := s.open(name); {
 		case err == nil:
-			s.adoptAside(name)
+			s.adoptQuarantine(name)
 		case !errors.Is(err, seglog.ErrLocked):
 			s.config.Log.Error("a spool's directory is left out", "error", err)
 		}
@@ -156,8 +156,8 @@ func (s *Spool) open(name string) error {
 func (s *Spool) Close() error {
 	s.flusher.stop()
 	var failures []error
-	if s.aside != nil {
-		failures = append(failures, s.aside.Close())
+	if s.quarantine != nil {
+		failures = append(failures, s.quarantine.Close())
 	}
 	for _, l := range s.logs {
 		failures = append(failures, l.Close())

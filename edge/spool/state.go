@@ -10,7 +10,7 @@ type State struct {
 	Spooled  int64         // records, since the start
 	Sent     int64         // records that left it, since the start
 	Failures int64         // requests that it did not take, since the start
-	Refused  int           // records that Kafka refused for good, set aside until the next start
+	Refused  int           // records that Kafka refused for good, quarantined until the next start
 	CutBytes int64         // behind the last whole record of a file, at the start
 	Room     bool          // it takes records now, as far as it knows
 }

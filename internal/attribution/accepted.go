@@ -13,9 +13,9 @@ import (
 // AcceptedNow returns the decisions to accept of a case that name no touches, since they
 // came before the order was explained, with those that the outcome explains now: the
 // newest of the influencer's that were received no later than the decision. Decisions
-// without any are left out, and all of a sealed order.
+// without any are left out, and all of a snapshotted order.
 func AcceptedNow(c *facts.Case, o *facts.Outcome) (list []facts.Decision) {
-	if c.Seal != nil {
+	if c.Snapshot != nil {
 		return nil
 	}
 	for _, d := range c.Decisions {

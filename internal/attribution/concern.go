@@ -20,15 +20,15 @@ const wholeDay = 24 * time.Hour
 
 // OrdersAround returns the span of createdAt of the orders that events between two
 // instants may concern. Such an order may be a window and eventsBefore later, since
-// the event may be its touch or cut its session, or sightingsAfter earlier.
+// the event may be its touch or cut its session, or observationsAfter earlier.
 func (x *Index) OrdersAround(first, last time.Time) (from, to time.Time) {
-	return first.Add(-sightingsAfter - wholeDay), last.Add(x.longestWindow() + eventsBefore)
+	return first.Add(-observationsAfter - wholeDay), last.Add(x.longestWindow() + eventsBefore)
 }
 
 // OrdersSharing returns the span of createdAt of the orders in whose interval orders
 // created between two instants lie.
 func (x *Index) OrdersSharing(first, last time.Time) (from, to time.Time) {
-	return first.Add(-sightingsAfter), last.Add(x.longestWindow())
+	return first.Add(-observationsAfter), last.Add(x.longestWindow())
 }
 
 // ConcernedByEvents returns the keys whose orders new events may concern: the

@@ -105,7 +105,7 @@ func TestWhatEventsConcern(t *testing.T) {
 }
 
 // What was a hub may not be one any more when an event is replaced by another copy.
-func TestWhatLostSightingsConcern(t *testing.T) {
+func TestWhatLostObservationsConcern(t *testing.T) {
 	x := testIndex(nil)
 	midnight := start.Add(-12 * time.Hour)
 	f := func(name, want string, days []facts.VisitorDay, lost ...facts.Key) {

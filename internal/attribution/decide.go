@@ -158,7 +158,7 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	if coupon != nil {
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
 	}
-	if j.seal != nil {
+	if j.snapshot != nil {
 		return keys // no event changes it any more
 	}
 	for _, d := range decisions {
@@ -182,12 +182,12 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	return keys
 }
 
-// hubs returns the order's keys that are hubs; none of a sealed order, since no event
+// hubs returns the order's keys that are hubs; none of a snapshotted order, since no event
 // changes it any more.
 func hubs(o *Order, j *joined) []facts.OrderKey {
 	var list []facts.OrderKey
 	for _, k := range j.keys {
-		if j.seal == nil && k.hub != facts.NoHub {
+		if j.snapshot == nil && k.hub != facts.NoHub {
 			list = append(list, facts.OrderKey{Key: k.Key, OrderID: o.OrderID, CreatedAt: o.CreatedAt, Hub: k.hub})
 		}
 	}

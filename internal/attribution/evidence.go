@@ -98,8 +98,8 @@ func (x *Index) withAccepted(o *Order, c *facts.Case, j joined, touches []Touch)
 // acceptedTouches returns the touches that a decision accepted: first those to which the
 // order's keys lead, then those that it named.
 func (x *Index) acceptedTouches(o *Order, j joined, d facts.Decision) []Touch {
-	if j.seal != nil {
-		return x.acceptedOfSeal(o, j.seal, d)
+	if j.snapshot != nil {
+		return x.acceptedOfSnapshot(o, j.snapshot, d)
 	}
 	return append(x.touchesOfOrder(o, j, eventsAcceptedBy(d)), x.touchesOfOrder(o, acceptedAlone(d), namedEvents)...)
 }

@@ -25,7 +25,7 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 	f := func(name string, x *Index, c facts.Case) {
 		t.Helper()
 		c.ApprovedSince = c.Order.CreatedAt
-		wantSameBySeal(t, name, x, c)
+		wantSameBySnapshot(t, name, x, c)
 		text, err := json.MarshalIndent(x.Decide(c).Explanation, "", "  ")
 		if err != nil {
 			t.Fatal(err)

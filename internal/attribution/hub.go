@@ -18,9 +18,9 @@ const (
 )
 
 const (
-	// sightingsAfter is how long after an order a visitor may be seen with one of its
+	// observationsAfter is how long after an order a visitor may be seen with one of its
 	// keys and still be joined (docs/attribution.md, "Two hops").
-	sightingsAfter = 24 * time.Hour
+	observationsAfter = 24 * time.Hour
 	// networkBefore and networkAfter bound the hours of receipt in which a network
 	// proves something about an order (docs/attribution.md, "Proof").
 	networkBefore = 2 * time.Hour
@@ -60,7 +60,7 @@ func (x *Index) Windows() []time.Duration { return x.windows }
 func (x *Index) Limits() facts.Limits {
 	return facts.Limits{
 		Window: x.longestWindow(), WindowAt: func(createdAt time.Time) time.Duration { return x.rules.SettingsAt(createdAt).Window },
-		SightingsAfter: sightingsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
+		ObservationsAfter: observationsAfter, EventsBefore: eventsBefore, EventsAfter: eventsAfter,
 		NetworkBefore: networkBefore, NetworkAfter: networkAfter,
 		Visitors: hubVisitors, Orders: hubOrders, Identities: hubIdentities, Carts: hubCarts, Events: visitorEvents,
 	}

@@ -80,8 +80,9 @@ func TestTheCrossingHoldsWhateverBecameAHubOrCeasedToBeOne(t *testing.T) {
 
 func TestReadsAreBoundedByTheHubLimits(t *testing.T) {
 	want := facts.Limits{
-		Window: 30 * day, SightingsAfter: day, NetworkBefore: 2 * time.Hour, NetworkAfter: time.Hour, EventsBefore: day, EventsAfter: time.Second,
-		Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 2000,
+		Window: 30 * day, ObservationsAfter: day, NetworkBefore: 2 * time.Hour, NetworkAfter: time.Hour, EventsBefore: day,
+		EventsAfter: time.Second,
+		Visitors:    20, Orders: 200, Identities: 20, Carts: 200, Events: 2000,
 	}
 	got := testIndex(nil).Limits()
 	if window := got.WindowAt(start); window != want.Window {
@@ -234,9 +235,9 @@ func TestClaimsThatALimitHidesAreTold(t *testing.T) {
 		facts.PayoutNone, facts.ReasonNoWinner)
 	f("a test", shop(nil), hidden(claimed(sale(func(o *wire.Order) { o.Test = wire.Some(true) }, touch))), facts.PayoutNone, facts.ReasonTest)
 	c := hidden(claimed(sale(nil, touch)))
-	seal := shop(nil).Seal(c, start)
-	c.Seal = &seal
-	f("sealed", shop(nil), c, facts.PayoutNone, facts.ReasonHidden)
+	snapshot := shop(nil).Snapshot(c, start)
+	c.Snapshot = &snapshot
+	f("snapshotted", shop(nil), c, facts.PayoutNone, facts.ReasonHidden)
 }
 
 // A later change must find the order again by its hubs (docs/attribution.md,

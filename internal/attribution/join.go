@@ -29,15 +29,15 @@ type joined struct {
 	keys     []orderKey // strongest first
 	visitors []reached  // also those that are hubs, in the order in which keys lead to them
 	cuts     []facts.Cut
-	hidden   bool              // a limit left out what visitors claim, which anybody reaches who knows how the buyer is called
-	seal     *facts.SealedPath // of a sealed order: then there are no visitors
+	hidden   bool                // a limit left out what visitors claim, which anybody reaches who knows how the buyer is called
+	snapshot *facts.SnapshotPath // of a snapshotted order: then there are no visitors
 }
 
-// join follows an order's keys to visitors, or returns what they led to when it was sealed. A hub joins nothing. Claims cut claims
+// join follows an order's keys to visitors, or returns what they led to when it was snapshotted. A hub joins nothing. Claims cut claims
 // only: a visitor with too many claimed identities is still reached by a proof key.
 func (x *Index) join(c *facts.Case) joined {
-	if c.Seal != nil {
-		return unseal(c.Seal)
+	if c.Snapshot != nil {
+		return joinedOf(c.Snapshot)
 	}
 	var out joined
 	index := map[string]int{} // into out.visitors

@@ -15,8 +15,8 @@ import (
 // models, and anybody can make touches in a customer's name. It tells whether it has left any
 // out: what a stranger has sent is matched to nobody then.
 func (x *Index) modelTouches(o *Order, j joined) (touches []Touch, cut bool) {
-	if j.seal != nil {
-		touches = unsealed(j.seal.Models)
+	if j.snapshot != nil {
+		touches = touchesOf(j.snapshot.Models)
 	} else {
 		touches = x.arrivals(o, j, allEvents)
 	}
@@ -45,10 +45,10 @@ func newest(touches []Touch, most int) (kept []Touch, cut bool) {
 // that these are not all.
 func (x *Index) provenTouches(o *Order, j joined, ofModels []Touch, cut bool) []Touch {
 	switch {
-	case j.seal != nil && !j.seal.PaidAsModels:
-		return x.matched(o, unsealed(j.seal.Paid))
-	case j.seal != nil && cut:
-		return x.matched(o, unsealed(j.seal.Models))
+	case j.snapshot != nil && !j.snapshot.PaidAsModels:
+		return x.matched(o, touchesOf(j.snapshot.Paid))
+	case j.snapshot != nil && cut:
+		return x.matched(o, touchesOf(j.snapshot.Models))
 	case !cut && allProven(o, j):
 		return slices.Clone(ofModels)
 	}

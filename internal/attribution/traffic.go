@@ -47,14 +47,14 @@ func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) 
 		stage, items := e.Stage()
 		shoppers[key] |= stage
 		for _, id := range items {
-			key.Of = facts.OfItem(id)
+			key.Subject = facts.OfItem(id)
 			shoppers[key] |= stage
 		}
 		if e.Class() == facts.ClassArrival {
 			a := x.arrivalOf(&facts.Settings{}, e)
 			a.At = e.At
 			if x.match(&a.Touch, &wire.Order{CreatedAt: e.At}); a.InfluencerID != "" {
-				key.Of = facts.OfInfluencer(a.InfluencerID, a.CampaignID)
+				key.Subject = facts.OfInfluencer(a.InfluencerID, a.CampaignID)
 				shoppers[key] |= stage
 			}
 		}
@@ -68,14 +68,14 @@ type daysOf struct {
 	in    *time.Location
 	year  int
 	month time.Month
-	of    int
+	mday  int
 	text  string
 }
 
 func (d *daysOf) day(t time.Time) string {
 	t = t.In(d.in)
-	if year, month, of := t.Date(); d.text == "" || year != d.year || month != d.month || of != d.of {
-		d.year, d.month, d.of, d.text = year, month, of, t.Format(time.DateOnly)
+	if year, month, mday := t.Date(); d.text == "" || year != d.year || month != d.month || mday != d.mday {
+		d.year, d.month, d.mday, d.text = year, month, mday, t.Format(time.DateOnly)
 	}
 	return d.text
 }

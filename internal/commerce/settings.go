@@ -101,7 +101,7 @@ type Settings struct {
 const MaxRetentionDays = 3650
 
 // RetentionMargin is how many days longer than window and hold events must be kept. An
-// order is sealed when its oldest events are removed. Until then events may still come
+// order is snapshotted when its oldest events are removed. Until then events may still come
 // for it: a day after it, received up to 7 days late; and a day's events before the window
 // are read (docs/attribution.md, "Facts" and "Two hops"). One day is rounding.
 const RetentionMargin = 10

@@ -9,7 +9,7 @@ import (
 
 // Case is all that an order's outcome depends on, beside the company's rules.
 // The order's interval goes from createdAt − Limits.Window to createdAt +
-// Limits.SightingsAfter.
+// Limits.ObservationsAfter.
 type Case struct {
 	Order    wire.Order // the current order
 	Keys     []KeyReach // of the order
@@ -22,7 +22,7 @@ type Case struct {
 	ApprovedSince time.Time // when the unbroken run of approved versions began; zero: the order is not approved
 	Decisions     Decisions
 
-	Seal *Seal // the order's evidence, where it is sealed: then Keys and Visitors are empty. nil: it is not
+	Snapshot *EvidenceSnapshot // the order's evidence, where it is snapshotted: then Keys and Visitors are empty. nil: it is not
 }
 
 // KeyReach is one key of the order, and the visitors to whom it leads. Orders
@@ -63,13 +63,13 @@ type Visitor struct {
 // Limits bounds what is read for a case. Each count is read up to one more, so
 // that a reader sees that the limit is exceeded.
 type Limits struct {
-	Window         time.Duration                           // before the order: touches in it count; the longest of all orders'
-	WindowAt       func(createdAt time.Time) time.Duration // the window of an order
-	SightingsAfter time.Duration                           // a visitor seen with a key this long after the order is joined
-	NetworkBefore  time.Duration                           // before the order: keys of KeyNetwork count in hours of receipt from then on
-	NetworkAfter   time.Duration                           // after the order: … up to then
-	EventsBefore   time.Duration                           // events this long before the window are read too
-	EventsAfter    time.Duration                           // events this long after createdAt are read
+	Window            time.Duration                           // before the order: touches in it count; the longest of all orders'
+	WindowAt          func(createdAt time.Time) time.Duration // the window of an order
+	ObservationsAfter time.Duration                           // a visitor seen with a key this long after the order is joined
+	NetworkBefore     time.Duration                           // before the order: keys of KeyNetwork count in hours of receipt from then on
+	NetworkAfter      time.Duration                           // after the order: … up to then
+	EventsBefore      time.Duration                           // events this long before the window are read too
+	EventsAfter       time.Duration                           // events this long after createdAt are read
 
 	Visitors   int // of one key
 	Orders     int // of one key

@@ -19,7 +19,7 @@ const (
 	CauseCopy     CauseKind = "copy"     // a copy that replaced a stored event
 	CauseRule     CauseKind = "rule"     // a changed rule or setting
 	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
-	CauseSeal     CauseKind = "seal"     // its evidence was sealed: it stays the same
+	CauseSnapshot CauseKind = "snapshot" // its evidence was snapshotted: it stays the same
 )
 
 // Cause is why an outcome was computed. Ledger entries keep it as text. One batch
@@ -33,7 +33,7 @@ type Cause struct {
 }
 
 // String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
-// "evidence <rev>" or "seal".
+// "evidence <rev>" or "snapshot".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
@@ -58,7 +58,7 @@ func ParseCause(text string) (Cause, error) {
 		if c.EventID = rest; rest != "" {
 			return c, nil
 		}
-	case CauseSeal:
+	case CauseSnapshot:
 		if rest == "" {
 			return c, nil
 		}

@@ -23,7 +23,7 @@ func TestCausesAreTextAndBack(t *testing.T) {
 	f(Cause{Kind: CauseOrder, At: noon}, "order 2026-03-10T12:00:00Z")
 	f(Cause{Kind: CauseEvent, EventID: "016d849d-dbe8-70d2-8876-38788d4e84f7"}, "event 016d849d-dbe8-70d2-8876-38788d4e84f7")
 	f(Cause{Kind: CauseCopy, EventID: "016d849d-dbe8-70d2-8876-38788d4e84f7"}, "copy 016d849d-dbe8-70d2-8876-38788d4e84f7")
-	f(Cause{Kind: CauseSeal}, "seal")
+	f(Cause{Kind: CauseSnapshot}, "snapshot")
 	for _, rule := range []wire.RuleType{wire.RuleInfluencer, wire.RuleCampaign, wire.RuleLink, wire.RuleCoupon,
 		wire.RuleCost, wire.RuleSettings} {
 		f(Cause{Kind: CauseRule, Rev: 1<<62 + 1, Rule: rule}, "rule 4611686018427387905 "+string(rule))
@@ -38,7 +38,8 @@ func TestAnOrdersCauseIsItsVersionsSecondInUTC(t *testing.T) {
 }
 
 func TestOtherTextsAreNoCause(t *testing.T) {
-	for _, text := range []string{"", " ", "settings", "upgrade", "seal 1", "event", "copy", "order", "order yesterday", "order 2026-03-10",
+	for _, text := range []string{"", " ", "settings", "upgrade", "snapshot 1", "event", "copy", "order",
+		"order yesterday", "order 2026-03-10",
 		"rule", "rule 5", "rule x coupon", "rule 99999999999999999999 coupon", "Event 1", strings.Repeat("x", 1<<20)} {
 		c, err := ParseCause(text)
 		if !errors.Is(err, ErrCause) || c != (Cause{}) {

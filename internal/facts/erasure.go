@@ -28,14 +28,14 @@ func InOrder(o *wire.Order, keys []Key) bool {
 type ErasurePhase int16
 
 const (
-	EraseFindOrders   ErasurePhase = 0 // orders that have the person's keys
-	EraseFindVisitors ErasurePhase = 1 // visitors that were seen with them
-	EraseSealOrders   ErasurePhase = 2 // the orders that what is removed could change
-	EraseVisitors     ErasurePhase = 3 // their events, sightings and days
-	EraseUnread       ErasurePhase = 4 // events that no visitor has: late ones, and bots'
-	EraseOrders       ErasurePhase = 5 // what the orders have of the person
-	EraseFindVersions ErasurePhase = 6 // second: orders that had the person's keys in an earlier version
-	EraseWaits        ErasurePhase = 7 // before all others: until its record, and so all orders before it, are applied
+	EraseFindOrders     ErasurePhase = 0 // orders that have the person's keys
+	EraseFindVisitors   ErasurePhase = 1 // visitors that were seen with them
+	EraseSnapshotOrders ErasurePhase = 2 // the orders that what is removed could change
+	EraseVisitors       ErasurePhase = 3 // their events, observations and days
+	EraseUnread         ErasurePhase = 4 // events that no visitor has: late ones, and bots'
+	EraseOrders         ErasurePhase = 5 // what the orders have of the person
+	EraseFindVersions   ErasurePhase = 6 // second: orders that had the person's keys in an earlier version
+	EraseWaits          ErasurePhase = 7 // before all others: until its record, and so all orders before it, are applied
 )
 
 // ErasedDigest returns what is kept of a key of an erased person: the first 16 bytes of a

@@ -28,7 +28,7 @@ type Event struct {
 	packed  []byte    // see Pack, as of the next two
 	visitor []byte    // packed
 	class   Class
-	Came    []byte   // the digest of the record as it came; nil: Raw is that record, not another text of it
+	CameAs  []byte   // the digest of the record as it came; nil: Raw is that record, not another text of it
 	Address *Address // of the page, for who reads it for several orders; nil: it was not read yet
 }
 
@@ -43,8 +43,8 @@ type Address struct {
 
 // Digest returns the SHA-256 of the record as it came.
 func (e *Event) Digest() []byte {
-	if e.Came != nil {
-		return e.Came
+	if e.CameAs != nil {
+		return e.CameAs
 	}
 	sum := sha256.Sum256(e.Raw)
 	return sum[:]
@@ -161,7 +161,7 @@ func idTime(id uuid.UUID) time.Time {
 const StoredPrecision = time.Microsecond
 
 // Copy is the part of an event by which copies of one id are compared, and whose
-// sightings change when it is replaced.
+// observations change when it is replaced.
 type Copy struct {
 	EventID    string
 	Trust      wire.Trust

@@ -155,7 +155,7 @@ func TestOfTwoCopiesTheFirstReceivedCounts(t *testing.T) {
 func TestCopiesAreChosenAlikeInAnyOrder(t *testing.T) {
 	var events []Event
 	for i := range 40 {
-		e := Event{Came: []byte{byte(i)}, Visitor: fmt.Sprint("v", i)}
+		e := Event{CameAs: []byte{byte(i)}, Visitor: fmt.Sprint("v", i)}
 		e.EventID, e.ReceivedAt = fmt.Sprint("e", i%7), noon.Add(time.Duration(i%3)*time.Second)
 		events = append(events, e)
 	}

@@ -65,9 +65,9 @@ type StoredOutcome struct {
 	Text  []byte // Explanation as JSON
 	Hash  []byte // of the outcome: equal outcomes have equal hashes
 	First *bool  // whether the order is its customer's first; nil: not known, or SetFirstOrders stores it
-	// Was is what was stored of the order's outcome before: OrderID, Currency, Day,
+	// Before is what was stored of the order's outcome before: OrderID, Currency, Day,
 	// Status, TotalMinor, Credits without their TouchID, and Payout. nil: nothing was.
-	Was *Outcome
+	Before *Outcome
 }
 
 // ToStore returns the outcome with its text and its hash.

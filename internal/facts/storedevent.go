@@ -43,7 +43,7 @@ func (e *Event) Pack() {
 		if e.Visitor != "" {
 			e.visitor = packed.ID(e.Visitor)
 		}
-		e.packed = packed.AppendRecord(make([]byte, 0, packedSize), e.Raw, e.Came, e.Beside())
+		e.packed = packed.AppendRecord(make([]byte, 0, packedSize), e.Raw, e.CameAs, e.Beside())
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *StoredEvent) Parse() (Event, error) {
 	if err != nil {
 		return e, fmt.Errorf("event %s: %w", beside.EventID, err)
 	}
-	e.Came = came
+	e.CameAs = came
 	return e, nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/tributary-io/tributary/internal/packed"
 )
 
-// PackedSighting is the part of a stored sighting that says when.
-type PackedSighting struct {
+// PackedObservation is the part of a stored observation that says when.
+type PackedObservation struct {
 	Slot                int32 // Day, in hours since 1970
 	FirstMS, LastMS     int32 // First and Last, in milliseconds since Day
 	FirstHour, LastHour int32 // FirstID and LastID, in hours since 1970
@@ -20,23 +20,23 @@ var (
 	NoLaterID   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// SlotOf returns a day or an hour as a sighting has it.
+// SlotOf returns a day or an hour as an observation has it.
 func SlotOf(day time.Time) int32 { return int32(day.Unix() / 3600) }
 
 // Pack returns when the visitor was seen, as it is stored.
-func (s *Sighting) Pack() PackedSighting {
-	return PackedSighting{
+func (s *Observation) Pack() PackedObservation {
+	return PackedObservation{
 		Slot: SlotOf(s.Day), FirstMS: int32(s.First.Sub(s.Day).Milliseconds()), LastMS: int32(s.Last.Sub(s.Day).Milliseconds()),
 		FirstHour: SlotOf(s.FirstID), LastHour: SlotOf(s.LastID),
 	}
 }
 
-// Unpack returns a sighting of when the visitor was seen. FirstID and LastID are those of
+// Unpack returns an observation of when the visitor was seen. FirstID and LastID are those of
 // whole hours, the later one's end.
-func (p PackedSighting) Unpack() Sighting {
+func (p PackedObservation) Unpack() Observation {
 	hour := func(n int32) time.Time { return time.Unix(int64(n)*3600, 0).UTC() }
 	day := hour(p.Slot)
-	return Sighting{
+	return Observation{
 		Day: day, First: day.Add(time.Duration(p.FirstMS) * time.Millisecond), Last: day.Add(time.Duration(p.LastMS) * time.Millisecond),
 		FirstID: hour(p.FirstHour), LastID: hour(p.LastHour + 1).Add(-time.Millisecond),
 	}

@@ -47,7 +47,7 @@ func OfItem(id string) string { return ofItem + id }
 const AfterItems = "p;"
 
 // IsItem reports whether a visitor is counted for an item.
-func (k ShopperKey) IsItem() bool { return strings.HasPrefix(k.Of, ofItem) }
+func (k ShopperKey) IsItem() bool { return strings.HasPrefix(k.Subject, ofItem) }
 
 // OfInfluencer is an influencer's campaign, or the influencer without one.
 func OfInfluencer(influencerID, campaignID string) string {
@@ -58,7 +58,7 @@ func OfInfluencer(influencerID, campaignID string) string {
 type ShopperKey struct {
 	Day     string // of the event, YYYY-MM-DD in the store's time zone
 	Visitor string // packed (packed.ID)
-	Of      string // OfStore, OfItem or OfInfluencer
+	Subject string // OfStore, OfItem or OfInfluencer
 }
 
 // Shopper is how far one visitor came on a day.
@@ -69,13 +69,13 @@ type Shopper struct {
 
 // Compare orders keys.
 func (k ShopperKey) Compare(other ShopperKey) int {
-	return cmp.Or(cmp.Compare(k.Day, other.Day), cmp.Compare(k.Visitor, other.Visitor), cmp.Compare(k.Of, other.Of))
+	return cmp.Or(cmp.Compare(k.Day, other.Day), cmp.Compare(k.Visitor, other.Visitor), cmp.Compare(k.Subject, other.Subject))
 }
 
 // Traffic is how many visitors more came to a stage on a day, by the order of Stages.
 type Traffic struct {
-	Day, Of  string
-	Visitors [5]int64
+	Day, Subject string
+	Visitors     [5]int64
 }
 
 // Clicks is how often a short link was opened on a day.

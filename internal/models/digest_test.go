@@ -42,7 +42,7 @@ func TestADigestIsOfAllSumsOfATally(t *testing.T) {
 		if model == Markov {
 			changes["a step"] = func(t *Tally) { t.AddStep(0, 2, 1) }
 			changes["a step back"] = func(t *Tally) { t.AddStep(2, 0, 1) }
-			changes["a null journey"] = func(t *Tally) { t.AddLeft(0, 1) }
+			changes["a non-converting path"] = func(t *Tally) { t.AddLeft(0, 1) }
 		} else {
 			changes["another size"] = func(t *Tally) { t.AddSet(2, 0, 1, 0, nil) }
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
-	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/rollup"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
@@ -70,7 +70,7 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		must(storeFacts(ctx, tx, company))
 		must(findOrders(ctx, tx, company))
 		must(decideOrders(ctx, tx, company))
-		must(countNulls(ctx, tx, tx.NullJourneys(), company))
+		must(countPaths(ctx, tx, tx.NonConvertingPaths(), company))
 		must(closeStatement(ctx, tx.Statements(), company))
 		must(erasePerson(ctx, tx, company))
 		return removeOld(ctx, tx, company)
@@ -86,9 +86,9 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	if len(dropped) != 1 || dropped[0] != "event_fact_2025_03" {
 		t.Errorf("partitions dropped: %v", dropped)
 	}
-	_, err = pgbooks.New(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
+	_, err = upkeep.NewBooks(db).Imbalances(ctx, company, []string{"2026-03-10"}, 10)
 	must(err)
-	_, err = pgbooks.New(db).SoldDays(ctx, company, "infinity", 10)
+	_, err = upkeep.NewBooks(db).SoldDays(ctx, company, "infinity", 10)
 	must(err)
 	_, err = store.CompaniesAfter(ctx, "", 10)
 	must(err)
@@ -129,10 +129,10 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.InsertEvents(ctx, company, many(e))),
 		second(tx.StoredCopies(ctx, company, events)),
 		tx.ReplaceEvents(ctx, company, events),
-		tx.WidenSightings(ctx, company, facts.Sightings(events)),
+		tx.WidenObservations(ctx, company, facts.Observations(events)),
 		second(tx.EventsOfDay(ctx, company, day, 10)),
-		second(tx.DeleteSightings(ctx, company, day)),
-		tx.WidenSightings(ctx, company, facts.Sightings(events)), // again: the visitor's event is read below
+		second(tx.DeleteObservations(ctx, company, day)),
+		tx.WidenObservations(ctx, company, facts.Observations(events)), // again: the visitor's event is read below
 		tx.Delivery().Count(ctx, company, []delivery.Count{{Day: day.Day, Outcome: delivery.Stored, Events: 1}}),
 		tx.Delivery().CountSources(ctx, company, []delivery.SourceCount{{Day: day.Day, Agent: "chrome", Outcome: delivery.Stored, Events: 1}}),
 		second(tx.Delivery().Days(ctx, company, []delivery.StoredDay{{Day: day.Day}})),
@@ -182,7 +182,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.QueueByKeys(ctx, company, spans, true, cause)),
 		second(tx.QueueOfChangedKeys(ctx, company, []string{"o2"}, changed, time.Hour, time.Hour, cause)),
 		second(tx.QueueCreated(ctx, company, noon, noon, cause, 1)),
-		tx.SetAside(ctx, company, facts.Concerned{OrderID: "o1", Cause: cause}, "why"),
+		tx.Quarantine(ctx, company, facts.Concerned{OrderID: "o1", Cause: cause}, "why"),
 		third(tx.TakeQueued(ctx, company, facts.QueuePlace{First: []string{"o3"}}, 10)),
 		third(tx.TakeQueued(ctx, company, facts.QueuePlace{After: "z"}, 10)),
 		second(tx.Unqueue(ctx, company, []string{"o2"})),
@@ -192,7 +192,7 @@ func findOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 	limits := facts.Limits{Window: 24 * time.Hour, WindowAt: func(time.Time) time.Duration {
 		return 24 * time.Hour
-	}, SightingsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 0}
+	}, ObservationsAfter: time.Hour, Visitors: 20, Orders: 200, Identities: 20, Carts: 200, Events: 0}
 	list, err := tx.Cases(ctx, company, limits, []string{"o1"})
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.MarkProcessed(ctx, company, noon, []string{"o1"}),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
-		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Of: facts.OfItem("p")}}, 0)),
+		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Subject: facts.OfItem("p")}}, 0)),
 		second(tx.InsertShoppers(ctx, company, shopper)),
 		second(tx.InsertShoppers(ctx, company, shopper)), // is stored already
 		tx.PutShoppers(ctx, company, shopper),
@@ -224,45 +224,45 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.AddClicks(ctx, company, []facts.Clicks{{Day: "2026-03-10", Code: "abc", Clicks: 1}}),
 		tx.WriteOutcomes(ctx, company, noon,
 			[]facts.StoredOutcome{{Outcome: facts.Outcome{OrderID: "o1", Currency: "BRL", Day: "2026-03-10",
-				Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Was: &outcome.Outcome}}),
+				Payout: facts.Payout{State: facts.PayoutNone}}, Hash: []byte("i"), Before: &outcome.Outcome}}),
 		second(tx.Ledgers(ctx, company, []string{"o1"})),
 		tx.AppendLedger(ctx, company, noon, 1, []ledger.Posting{{Entry: entry, OrderID: "o1", Cause: facts.Cause{Kind: facts.CauseEvent}}}),
 	)
 }
 
-// countNulls counts null journeys of a day.
-func countNulls(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
+// countPaths counts non-converting paths of a day.
+func countPaths(ctx context.Context, tx *factstore.Tx, store nonconverting.Store, company string) error {
 	day := "2026-03-10"
-	rounds := facts.NullRounds{Last: [facts.NullsFinal + 1]string{"", day, day}, Again: noon}
-	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: []byte{}}
+	rounds := facts.CountRounds{Last: [facts.FinalCount + 1]string{"", day, day}, Again: noon}
+	count := &nonconverting.Count{Day: day, BeganAt: noon, After: []byte{1}, Steps: rollup.Steps{}}
 	_, _, err := store.VisitorsOfDay(ctx, company, day, nil, 10)
 	return errors.Join(err,
 		store.Mark(ctx, company, []facts.DaySpan{{From: day, To: day}}),
 		tx.AddTraffic(ctx, company, []facts.Traffic{{Day: day, Visitors: [5]int64{1}}}),
 		second(store.Due(ctx, company, rounds)),
-		store.Begin(ctx, company, &nonconverting.Count{Day: day, Round: facts.NullsFirst}, noon),
+		store.Begin(ctx, company, &nonconverting.Count{Day: day, Round: facts.FirstCount}, noon),
 		second(store.Count(ctx, company)),
 		second(store.EventsBetween(ctx, company, []string{"v"}, noon, noon, 0)),
-		second(store.Bought(ctx, company, []facts.NullJourney{{Visitor: "v", From: noon, To: noon}})),
+		second(store.Bought(ctx, company, []facts.NonConvertingPath{{Visitor: "v", From: noon, To: noon}})),
 		store.GoOn(ctx, company, count),
 		store.End(ctx, company, count),
 	)
 }
 
-// removeOld seals the order and removes the event.
+// removeOld snapshots the order and removes the event.
 func removeOld(ctx context.Context, tx *factstore.Tx, company string) error {
 	old := tx.Retention()
-	spans, after := []facts.Span{{To: noon.AddDate(0, 1, 0)}}, facts.SealCandidate{}
+	spans, after := []facts.Span{{To: noon.AddDate(0, 1, 0)}}, facts.SnapshotCandidate{}
 	return errors.Join(
 		tx.LockPartition(ctx, factstore.AllPartitions),
-		second(old.Unsealed(ctx, company, spans, after, 10)),
-		second(old.UnsealedSince(ctx, company, spans, noon, 10)),
-		second(old.CountUnsealed(ctx, company, spans)),
-		tx.InsertSeals(ctx, company, []facts.Seal{{OrderID: "o1", SealedAt: noon}}),
+		second(old.WithoutSnapshot(ctx, company, spans, after, 10)),
+		second(old.WithoutSnapshotSince(ctx, company, spans, noon, 10)),
+		second(old.CountWithoutSnapshot(ctx, company, spans)),
+		tx.InsertSnapshots(ctx, company, []facts.EvidenceSnapshot{{OrderID: "o1", SnapshotAt: noon}}),
 		second(tx.Cases(ctx, company, facts.Limits{}, []string{"o1"})),
 		old.BeginRemoval(ctx, company, noon, "2026-03-10"),
 		second(old.CountOld(ctx, company, noon, "2026-03-10")),
-		second(old.RemoveSightings(ctx, company, []string{"v"}, noon)),
+		second(old.RemoveObservations(ctx, company, []string{"v"}, noon)),
 		second(old.RemoveShoppers(ctx, company, "2026-03-12", 10)),
 		old.EndRemoval(ctx, company, noon, noon),
 		func() error {
@@ -292,18 +292,18 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		steps.AddErasedVisitors(ctx, company, e, []erasure.Visitor{visitor}),
 		steps.AddErasedKeys(ctx, company, noon, []facts.Key{{Kind: facts.KeyEmail, Value: "k1:x"}}),
 		second(known.ErasedUntil(ctx, company, [][]byte{{1}})),
-		second(steps.OrdersToSeal(ctx, company, e, 10)),
-		second(steps.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSeal})), errVisitor,
-		second(steps.QueueHubs(ctx, company, "v", facts.Cause{Kind: facts.CauseSeal})),
+		second(steps.OrdersToSnapshot(ctx, company, e, 10)),
+		second(steps.QueueAround(ctx, company, e, facts.Cause{Kind: facts.CauseSnapshot})), errVisitor,
+		second(steps.QueueHubs(ctx, company, "v", facts.Cause{Kind: facts.CauseSnapshot})),
 		second(steps.EventsUntil(ctx, company, "v", erasure.Cursor{}, noon, 10)), errUnread,
 		steps.DeleteEvents(ctx, company, []facts.Event{{ID: uuid.Nil}}),
-		steps.EraseSightings(ctx, company, e, visitor),
-		steps.EraseSightings(ctx, company, e, erasure.Visitor{ID: "w"}),
+		steps.EraseObservations(ctx, company, e, visitor),
+		steps.EraseObservations(ctx, company, e, erasure.Visitor{ID: "w"}),
 		steps.EraseShopper(ctx, company, "v", "w"),
 		steps.VisitorErased(ctx, company, e, "v"),
 		second(steps.OrdersToErase(ctx, company, e, 10)),
-		steps.SealFirsts(ctx, company, []string{"o1"}),
-		second(known.SealedFirsts(ctx, company, []string{"o1"})),
+		steps.KeepFirsts(ctx, company, []string{"o1"}),
+		second(known.SnapshotFirsts(ctx, company, []string{"o1"})),
 		steps.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
 		steps.OrderErased(ctx, company, "o1", facts.Surrogates{}),
 		second(known.ErasedOrders(ctx, company, []string{"o1"})),

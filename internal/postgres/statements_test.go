@@ -22,7 +22,7 @@ import (
 var scenarios = map[string]func(t *testing.T, recorder *statements.Recorder){
 	"merchant":  merchantStatements,
 	"report":    reportStatements,
-	"factstore": factstoreStatements, // and cases, erasure, retention
+	"factstore": factstoreStatements, // and cases, upkeep
 	"replay":    replayStatements,
 	"preview":   previewStatements,
 }

@@ -23,13 +23,13 @@ const (
 	maxDrainPause = 2 * time.Second
 
 	// refusedPause is the wait where a record that Kafka refuses for good cannot be
-	// set aside: until somebody makes room, or changes the topic's settings, no
+	// quarantined: until somebody makes room, or changes the topic's settings, no
 	// retry helps.
 	refusedPause = 30 * time.Second
 )
 
-// errNotSetAside: what Kafka refuses for good holds the records behind it.
-var errNotSetAside = errors.New("the spool cannot set aside what Kafka refuses for good")
+// errNotQuarantined: what Kafka refuses for good holds the records behind it.
+var errNotQuarantined = errors.New("the spool cannot quarantine what Kafka refuses for good")
 
 // drain sends what the spool holds of the partition, oldest first, until it
 // holds nothing: then it returns true, and what comes goes to Kafka directly. It
@@ -73,7 +73,7 @@ func (l *lane) drain(away spoolTimer) bool {
 		case kafka.IsRefusal(err) && maxBytes > 0:
 			maxBytes = 0 // the records of one request may be the reason
 			continue
-		case errors.Is(err, errNotSetAside):
+		case errors.Is(err, errNotQuarantined):
 			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: the partition's later ones wait behind it", "topic", l.key.topic,
 				"partition", l.key.partition, "error", err)
 			pause = refusedPause
@@ -152,7 +152,7 @@ func (l *lane) sendKept(kept Kept) error {
 	return nil
 }
 
-// sendEach sends one request's records one by one, and sets those aside that
+// sendEach sends one request's records one by one, and quarantines those that
 // Kafka refuses for good: they were acknowledged, so they may not be lost, and
 // they must not hold those behind them for ever.
 func (l *lane) sendEach(kept Kept) error {
@@ -160,10 +160,10 @@ func (l *lane) sendEach(kept Kept) error {
 		one := kept.Records[i : i+1]
 		err := l.sendKept(Kept{Records: one})
 		if kafka.IsRefusal(err) {
-			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: it is set aside, and tried again at the next start", "topic",
+			l.batcher.config.Log.Error("Kafka refuses a spooled record for good: it is quarantined, and tried again at the next start", "topic",
 				l.key.topic, "partition", l.key.partition, "bytes", recordBytes(one[0]), "error", err)
-			if err = l.batcher.config.Spool.SetAside(l.partition(), one); err != nil {
-				err = fmt.Errorf("%w: %w", errNotSetAside, err)
+			if err = l.batcher.config.Spool.Quarantine(l.partition(), one); err != nil {
+				err = fmt.Errorf("%w: %w", errNotQuarantined, err)
 			}
 		}
 		if err != nil {

@@ -38,10 +38,10 @@ type Spool interface {
 	// Next reads the partition's oldest records, of about maxBytes together; 0
 	// gives those of one Keep. The same are read again until Sent.
 	Next(p Partition, maxBytes int64) (Kept, error)
-	// SetAside keeps records that Kafka refuses for good apart from the others,
+	// Quarantine keeps records that Kafka refuses for good apart from the others,
 	// and returns once they are durable there. They are still read by Next until
 	// Sent.
-	SetAside(p Partition, records []wire.Record) error
+	Quarantine(p Partition, records []wire.Record) error
 	// Sent says that Kafka has the partition's records up to a position, as many
 	// as given.
 	Sent(p Partition, last Position, records int) error

@@ -116,8 +116,8 @@ func (r *Report) marshal(withTime bool) []byte {
 	if withTime {
 		o.field("as_of", r.AsOf.UTC().Format(timestampFormat))
 	}
-	if r.Nulls != nil {
-		o.raw("null_journeys", r.Nulls.json())
+	if r.NonConverting != nil {
+		o.raw("null_journeys", r.NonConverting.json())
 	}
 	o.raw("rows", r.rows())
 	o.raw("totals", r.totals())

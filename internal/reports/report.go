@@ -19,7 +19,7 @@ type Report struct {
 	// OtherCurrencies are the currencies, beside the report's, in which there are amounts
 	// in its days.
 	OtherCurrencies []string
-	Nulls           *NullJourneys // of the reports channels and paths; nil: the report has none
+	NonConverting   *NonConvertingPaths // of the reports channels and paths; nil: the report has none
 
 	periods map[string]Row // the sums of all rows of a period, by period
 }
@@ -37,7 +37,7 @@ type Builder struct {
 	spec    *Spec
 	periods map[string]*builtPeriod
 	rows    int // of all periods
-	nulls   *NullJourneys
+	nulls   *NonConvertingPaths
 	key     []byte // of the row that was added to last
 }
 
@@ -119,13 +119,13 @@ func (b *Builder) row(period string, texts []string) (*builtRow, error) {
 // sumsAtOnce is of how many rows of a period the sums are made together, at most.
 const sumsAtOnce = 256
 
-// SetNulls says how many null journeys the report's days have.
-func (b *Builder) SetNulls(n NullJourneys) { b.nulls = &n }
+// SetNonConverting says how many non-converting paths the report's days have.
+func (b *Builder) SetNonConverting(n NonConvertingPaths) { b.nulls = &n }
 
 // Report returns the report of what was added. Rows in which all is 0 are left out,
 // but for those of Spec.Every.
 func (b *Builder) Report(asOf time.Time) *Report {
-	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: make([]Row, 0, b.rows), Nulls: b.nulls, periods: map[string]Row{}}
+	r := &Report{Query: b.query, Spec: b.spec, AsOf: asOf, Rows: make([]Row, 0, b.rows), NonConverting: b.nulls, periods: map[string]Row{}}
 	if b.spec.Every {
 		for _, period := range b.query.Periods() {
 			_ = b.Add(period, make([]string, len(b.spec.Dimensions)), nil, nil) // few: MaxDays at most

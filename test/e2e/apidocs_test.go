@@ -4,7 +4,7 @@ import "testing"
 
 func TestEveryCurlOfTheAPIPageWorks(t *testing.T) {
 	t.Parallel()
-	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "api.md")
+	fences, output := newShop(t).runPage(t, "api.md")
 	if n := countCurls(fences); n < 50 {
 		t.Errorf("the page has %d curls: some operation is missing", n)
 	}

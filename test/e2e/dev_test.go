@@ -34,7 +34,7 @@ func (n jsonNumber) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
 func TestDevPrintsCurlLinesThatWork(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t))
+	d := demoDev.of(t)
 	for _, url := range []string{d.EdgeURL + "/healthz", d.EdgeURL + "/readyz", d.DashboardURL, d.StorefrontURL} {
 		response, err := http.Get(url)
 		if err != nil {
@@ -82,6 +82,7 @@ func curlLines(output string) []string {
 	return lines
 }
 
+// TestDevStartsAgainWithTheSameData after Ctrl-C, and after SIGKILL in the middle of orders.
 func TestDevStartsAgainWithTheSameData(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -107,6 +108,39 @@ func TestDevStartsAgainWithTheSameData(t *testing.T) {
 		before.Payout.Commission != after.Payout.Commission {
 		t.Errorf("explained as %+v before and %+v after the restart", before.Payout, after.Payout)
 	}
+
+	// Orders keep coming while the process dies; those answered 200 count.
+	acknowledged := make(chan string, 1000)
+	go func() {
+		defer close(acknowledged)
+		for i := range cap(acknowledged) {
+			id := fmt.Sprintf("o-%d", i)
+			got, err := call(t.Context(), http.MethodPost, second.AdminURL+"/order", second.APIKey, order(id, "10.00", "ANA10"))
+			if err != nil {
+				return
+			}
+			if got.status == http.StatusOK {
+				acknowledged <- id
+			}
+		}
+	}()
+	var ids []string
+	for id := range acknowledged {
+		if ids = append(ids, id); len(ids) == 50 {
+			second.kill(t)
+		}
+	}
+	if len(ids) < 50 {
+		t.Fatalf("only %d orders were acknowledged before the end", len(ids))
+	}
+	third := startDev(t, dir, "--empty")
+	var missing int
+	await.Until(t, await.Long, func() bool {
+		third.query(t, []any{&missing}, `select count(*) from unnest($2::text[]) id
+			where not exists (select from payout p join influencer using (company_id, influencer_id)
+				where p.company_id = $1 and p.order_id = id and p.commission_minor = 100)`, third.CompanyID, ids)
+		return missing == 0
+	}, func() string { return fmt.Sprintf("%d of %d acknowledged orders are not credited", missing, len(ids)) })
 }
 
 // register makes an influencer with one link, one coupon and 10 % commission.
@@ -142,47 +176,6 @@ func (d *dev) register(t *testing.T, name, campaign, coupon string) string {
 // withoutRedirects shows a redirect instead of following it.
 var withoutRedirects = http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-func TestDevSurvivesSIGKILL(t *testing.T) {
-	t.Parallel()
-	dir := dataDir(t)
-	d := startDev(t, dir, "--empty")
-	d.register(t, "Ana Prado", "Inverno", "ANA10")
-
-	// Orders keep coming while the process dies; those answered 200 count.
-	acknowledged := make(chan string, 1000)
-	go func() {
-		defer close(acknowledged)
-		for i := range cap(acknowledged) {
-			id := fmt.Sprintf("o-%d", i)
-			got, err := call(t.Context(), http.MethodPost, d.AdminURL+"/order", d.APIKey, order(id, "10.00", "ANA10"))
-			if err != nil {
-				return
-			}
-			if got.status == http.StatusOK {
-				acknowledged <- id
-			}
-		}
-	}()
-	var ids []string
-	for id := range acknowledged {
-		if ids = append(ids, id); len(ids) == 50 {
-			d.kill(t)
-		}
-	}
-	if len(ids) < 50 {
-		t.Fatalf("only %d orders were acknowledged before the end", len(ids))
-	}
-
-	d = startDev(t, dir, "--empty")
-	var missing int
-	await.Until(t, await.Long, func() bool {
-		d.query(t, []any{&missing}, `select count(*) from unnest($2::text[]) id
-			where not exists (select from payout p join influencer using (company_id, influencer_id)
-				where p.company_id = $1 and p.order_id = id and p.commission_minor = 100)`, d.CompanyID, ids)
-		return missing == 0
-	}, func() string { return fmt.Sprintf("%d of %d acknowledged orders are not credited", missing, len(ids)) })
-}
-
 func TestDevSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -215,6 +208,6 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	}
 	f("data directory under a file", []string{file}, append(free, "--data", filepath.Join(file, "data"))...)
 
-	running := startDev(t, dataDir(t), "--empty")
+	running := emptyDev.of(t)
 	f("a second dev on one data directory", []string{running.dir}, append(free, "--data", running.dir)...)
 }

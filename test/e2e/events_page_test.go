@@ -13,7 +13,7 @@ import (
 // the open page shows what the first does, that it is stored, and how the second is mended.
 func TestEventsAppearInTheDebugger(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t), "--empty")
+	d := newShop(t)
 	d.register(t, "Ana Prado", "Inverno", "")
 	page := devtest.Browser(t).MustPage(d.DashboardURL).Timeout(2 * time.Minute)
 	page.MustElement("#email").MustInput(d.DashboardEmail)

@@ -14,7 +14,7 @@ import (
 // A fence of this page says "rejected" where an event is, and "warnings" where one is warned of.
 func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 	t.Parallel()
-	fences, output := startDev(t, dataDir(t), "--empty").runPage(t, "events.md")
+	fences, output := newShop(t).runPage(t, "events.md")
 	if n := countCurls(fences); n < 14 {
 		t.Errorf("the page has %d curls: some form of sending is missing", n)
 	}
@@ -44,7 +44,7 @@ func TestEveryCurlOfTheEventsPageWorks(t *testing.T) {
 // and no versions, and does not undo what was posted since.
 func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t), "--empty")
+	d := newShop(t)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()

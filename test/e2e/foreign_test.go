@@ -19,7 +19,7 @@ import (
 // network is paid.
 func TestAPageThatABuyerMerelyOpensEarnsNothing(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t), "--empty")
+	d := newShop(t)
 	d.register(t, "Ana Prado", "Inverno", "")
 	d.register(t, "Mallory", "Inverno", "")
 	picture := func(query string) string {
@@ -38,7 +38,7 @@ func TestAPageThatABuyerMerelyOpensEarnsNothing(t *testing.T) {
 	}
 	stored := func(via string) (n int) {
 		for _, e := range storedEvents(t, d.Postgres) {
-			if string(e.Via) == via {
+			if e.CompanyID == d.CompanyID && string(e.Via) == via {
 				n++
 			}
 		}

@@ -39,7 +39,7 @@ func (d *dev) landing(t *testing.T, short, shop string) string {
 // influencer is paid all the same.
 func TestALandingThatIsLeftEarlyIsPaid(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t), "--empty")
+	d := newShop(t)
 	browser := devtest.Browser(t)
 	script := sdkjs.Snippet(d.EdgeURL, d.CompanyID)
 	for name, landing := range map[string]string{

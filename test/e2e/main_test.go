@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// binary is the tributary under test, built once for all tests of the package.
-var binary string
+// binary is the tributary under test, and raced the same with the race detector, of which each service is a process of its
+// own. Both are built once for all tests of the package.
+var binary, raced string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -27,23 +28,28 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "tributary-e2e")
-	if err != nil {
+func run(m *testing.M) (status int) {
+	var err error
+	if directory, err = makeDirectory(); err != nil {
 		fmt.Println("e2e:", err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "tributary")
+	defer os.RemoveAll(directory)
+	binary, raced = filepath.Join(directory, "tributary"), filepath.Join(directory, "tributary-race")
 	if err := build(); err != nil {
 		fmt.Println("e2e: build the binary:", err)
 		return 1
 	}
-	return m.Run()
+	status = m.Run()
+	for _, shared := range []*sharedDev{&emptyDev, &demoDev} {
+		if !shared.stop(status != 0) {
+			status = 1
+		}
+	}
+	return status
 }
 
-// build makes the binary with the race detector, as CI's tests run, and the
-// browser's files first where they are missing.
+// build makes the binaries, and the browser's files first where they are missing.
 func build() error {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "sdk-js", "dist", "manifest.json")); errors.Is(err, fs.ErrNotExist) {
@@ -51,7 +57,10 @@ func build() error {
 			return err
 		}
 	}
-	return command(root, "go", "build", "-race", "-o", binary, "./cmd/tributary")
+	if err := command(root, "go", "build", "-o", binary, "./cmd/tributary"); err != nil {
+		return err
+	}
+	return command(root, "go", "build", "-race", "-o", raced, "./cmd/tributary")
 }
 
 func command(dir, name string, args ...string) error {

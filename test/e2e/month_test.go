@@ -106,7 +106,7 @@ type month struct {
 }
 
 func newMonth(t *testing.T) *month {
-	m := &month{t: t, d: startDev(t, dataDir(t), "--empty"), complaints: make(chan string, 100)}
+	m := &month{t: t, d: emptyDev.of(t), complaints: make(chan string, 100)}
 	snippet := make(chan string, 1)
 	shop := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		text := <-snippet

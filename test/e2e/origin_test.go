@@ -29,7 +29,7 @@ func page(t *testing.T, html string) *httptest.Server {
 // another site shows the shop in a frame.
 func TestADeveloperIsToldWhichOriginToAllow(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, dataDir(t), "--empty")
+	d := newShop(t)
 	shop := page(t, `<script>window.said = []; console.error = function () { said.push([].join.call(arguments, " ")) }</script>
 		<script async src="`+d.EdgeURL+`/sdk/v1/tributary.js" data-company="`+d.CompanyID+`"></script>`)
 	browser := devtest.Browser(t)

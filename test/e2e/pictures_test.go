@@ -22,7 +22,7 @@ func TestTheReadmesPictures(t *testing.T) {
 	} else if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	d := startDev(t, dataDir(t))
+	d := demoDev.of(t)
 	// More orders of the day, besides the demo's sale.
 	for i, o := range []struct{ total, coupon string }{
 		{"184.50", "ANA10"}, {"89.90", ""}, {"312.00", "BETO15"}, {"59.00", ""}, {"240.00", "ANA10"}, {"129.90", "BETO15"},

@@ -26,21 +26,21 @@ type process struct {
 // start runs the binary; it is stopped at the test's end if it still runs.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	return startIn(t, nil, args...)
+	return startProgram(t, binary, nil, args...)
 }
 
-// startIn is start with more environment, "NAME=value" each.
+// startIn starts a service with the race detector, and with more environment, "NAME=value" each.
 func startIn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.Env = append(append(os.Environ(), "TRIBUTARY_SHUTDOWN_DELAY=0"), env...) // no balancer leads to it
-	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
-	// Its own group, so that Ctrl-C on the tests reaches it through us alone.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatalf("start tributary %v: %v", args, err)
+	return startProgram(t, raced, env, args...)
+}
+
+func startProgram(t *testing.T, program string, env []string, args ...string) *process {
+	t.Helper()
+	p, err := launch(program, env, args...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	go func() { p.err = p.cmd.Wait(); close(p.done) }()
 	t.Cleanup(func() {
 		p.signal(syscall.SIGTERM)
 		select {
@@ -55,6 +55,20 @@ func startIn(t *testing.T, env []string, args ...string) *process {
 		}
 	})
 	return p
+}
+
+// launch is startProgram without an end.
+func launch(program string, env []string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(program, args...), done: make(chan struct{})}
+	p.cmd.Env = append(append(os.Environ(), "TRIBUTARY_SHUTDOWN_DELAY=0"), env...) // no balancer leads to it
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	// Its own group, so that Ctrl-C on the tests reaches it through us alone.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start tributary %v: %w", args, err)
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.done) }()
+	return p, nil
 }
 
 func (p *process) signal(s syscall.Signal) {
@@ -148,10 +162,20 @@ func dataDir(t *testing.T) string {
 // startDev runs `tributary dev` on free ports and waits until all is ready.
 func startDev(t *testing.T, dir string, args ...string) *dev {
 	t.Helper()
+	_ = os.Remove(filepath.Join(dir, "dev.json")) // of an earlier start: dev writes it when it is ready
+	return start(t, devArguments(dir, args...)...).ready(t, dir)
+}
+
+// devArguments are those of `tributary dev` on free ports.
+func devArguments(dir string, more ...string) []string {
+	return append([]string{"dev", "--data", dir,
+		"--edge-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--storefront-addr", "127.0.0.1:0"}, more...)
+}
+
+// ready waits until a started `tributary dev` is ready.
+func (p *process) ready(t *testing.T, dir string) *dev {
+	t.Helper()
 	file := filepath.Join(dir, "dev.json")
-	_ = os.Remove(file) // of an earlier start: dev writes it when it is ready
-	p := start(t, append([]string{"dev", "--data", dir,
-		"--edge-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--storefront-addr", "127.0.0.1:0"}, args...)...)
 	d := &dev{process: p, dir: dir}
 	await.Until(t, 10*time.Minute, func() bool { // a first start downloads PostgreSQL
 		text, err := os.ReadFile(file)

@@ -16,7 +16,7 @@ func unpackedRows(t *testing.T, conn *pgx.Conn) (all []stored) {
 		table, column, where string
 		unpack               func([]byte) ([]byte, error)
 	}{
-		{"payout", "explanation", "where explanation is not null", explained.Unpack}, {"seal", "body", "", explained.Unpack},
+		{"payout", "explanation", "where explanation is not null", explained.Unpack}, {"evidence_snapshot", "body", "", explained.Unpack},
 		{"orders", "body", "", packed.Order}, {"order_version", "body", "", packed.Order},
 	} {
 		rows, err := conn.Query(t.Context(), `select `+from.column+` from `+from.table+` `+from.where)

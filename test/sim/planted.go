@@ -107,7 +107,7 @@ func Planted() []Bug {
 		},
 		{
 			Name: "a record that Kafka refuses for good is thrown away",
-			Changes: []Change{{drainFile, `			if err = l.batcher.config.Spool.SetAside(l.partition(), one); err != nil {
+			Changes: []Change{{drainFile, `			if err = l.batcher.config.Spool.Quarantine(l.partition(), one); err != nil {
 `, `			if err = nil; err != nil {
 `}},
 			Seed:  1,
@@ -137,12 +137,12 @@ func Planted() []Bug {
 		{
 			Name: "offsets are committed before the facts",
 			Changes: []Change{{applyFile, `		done = applied{}
-		if err := tx.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
+		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
 `, `		done = applied{}
 `}, {applyFile, `	err = p.Store.Transact(ctx, func(tx Tx) error {
-		done = applied{}`, `	err = p.Store.Transact(ctx, func(tx Tx) error { return tx.MoveOffsets(ctx, b.clusterID, b.moves) })
+		done = applied{}`, `	err = p.Store.Transact(ctx, func(tx Tx) error { return tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves) })
 	if err != nil {
 		return done, err
 	}

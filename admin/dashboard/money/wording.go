@@ -124,8 +124,8 @@ func causeWords(l *lang.Printer, text string, zone *time.Location) string {
 		return l.T("cause.rule", ruleWords(l, cause.Rule), cause.Rev)
 	case facts.CauseEvidence:
 		return l.T("cause.evidence", cause.Rev)
-	case facts.CauseSeal:
-		return l.T("cause.seal")
+	case facts.CauseSnapshot:
+		return l.T("cause.snapshot")
 	}
 	return text
 }

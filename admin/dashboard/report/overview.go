@@ -22,18 +22,18 @@ const (
 // overviewPage is what templates/overview.html shows.
 type overviewPage struct {
 	site.Head
-	Span     spanForm
-	Tiles    []site.Tile
-	Chart    *site.Chart
-	Model    string // as words
-	About    string // what the model does
-	Nulls    string // of markov: how many visitors did not buy
-	Channels []channelRow
-	Hidden   string // how many channels the table leaves out
-	CSV      string // of the channels
-	Empty    bool   // nothing happened in these days
-	Begins   bool   // no order ever came
-	Install  string
+	Span          spanForm
+	Tiles         []site.Tile
+	Chart         *site.Chart
+	Model         string // as words
+	About         string // what the model does
+	NonConverting string // of markov: how many visitors did not buy
+	Channels      []channelRow
+	Hidden        string // how many channels the table leaves out
+	CSV           string // of the channels
+	Empty         bool   // nothing happened in these days
+	Begins        bool   // no order ever came
+	Install       string
 }
 
 // channelRow is a channel: what a model gives to it, and what the contract pays.
@@ -158,7 +158,7 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page 
 	model := channels.Query.Model
 	page.Model, page.About = v.Lang.T("model."+model), v.Lang.T("model.about."+model)
 	if model == models.Markov {
-		page.Nulls = nullsText(v.Lang, channels.Nulls)
+		page.NonConverting = nonConvertingText(v.Lang, channels.NonConverting)
 	}
 	rows := mergeChannels(v.Lang, channels, partners)
 	if extra := len(rows) - mostChannels; extra > 0 {

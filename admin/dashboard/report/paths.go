@@ -25,7 +25,7 @@ type pathsPage struct {
 	List []journeyRow
 	Half int // place in a journey at which steps are left out
 
-	Nulls string // how many visitors did not buy
+	NonConverting string // how many visitors did not buy
 }
 
 // journeyRow is one journey, or all that are too seldom to be listed.
@@ -54,7 +54,7 @@ func (s *Pages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
 		Half: mostSteps / 2}
 	page.Span.currencies(a, found)
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Paths))
-	page.Nulls = nullsText(v.Lang, found.Nulls)
+	page.NonConverting = nonConvertingText(v.Lang, found.NonConverting)
 	orders := found.Spec.Column("orders")
 	var others []journeyRow
 	var drawn []journey
@@ -80,13 +80,13 @@ func (s *Pages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.Render(w, r, http.StatusOK, "paths.html", page)
 }
 
-// nullsText says how many visitors came and did not buy, and up to which day that is known.
-func nullsText(l *lang.Printer, n *reports.NullJourneys) string {
+// nonConvertingText says how many visitors came and did not buy, and up to which day that is known.
+func nonConvertingText(l *lang.Printer, n *reports.NonConvertingPaths) string {
 	switch {
 	case n == nil || n.CountedUntil == "":
-		return l.T("nulls.none")
+		return l.T("nonconverting.none")
 	case n.FinalUntil == "":
-		return l.T("nulls.counted", l.Count(n.Journeys), l.Day(n.CountedUntil))
+		return l.T("nonconverting.counted", l.Count(n.Journeys), l.Day(n.CountedUntil))
 	}
-	return l.T("nulls.counted", l.Count(n.Journeys), l.Day(n.CountedUntil)) + " " + l.T("nulls.final", l.Day(n.FinalUntil))
+	return l.T("nonconverting.counted", l.Count(n.Journeys), l.Day(n.CountedUntil)) + " " + l.T("nonconverting.final", l.Day(n.FinalUntil))
 }

@@ -52,8 +52,8 @@ func (t Tx) UnpackOrder(stored []byte) (wire.Order, error) {
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
-		select o.order_id, o.body, o.approved_since, s.sealed_at, s.body
-		from orders o left join seal s on s.company_id = o.company_id and s.order_id = o.order_id
+		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body
+		from orders o left join evidence_snapshot s on s.company_id = o.company_id and s.order_id = o.order_id
 		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {
@@ -63,18 +63,18 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	byID := map[string]*facts.Case{}
 	var id string
 	var body []byte
-	var approved, sealedAt time.Time
+	var approved, snapshotAt time.Time
 	var path []byte
-	var open []*facts.Case // without a seal
+	var open []*facts.Case // without a snapshot
 	if _, err := pgx.ForEachRow(rows,
-		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&sealedAt), &path}, func() (err error) {
+		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&snapshotAt), &path}, func() (err error) {
 			c := &facts.Case{ApprovedSince: approved}
 			if c.Order, err = t.UnpackOrder(body); err != nil {
 				return fmt.Errorf("order %s: %w", id, err)
 			}
 			if path == nil {
 				open = append(open, c)
-			} else if err := unseal(c, id, sealedAt, path); err != nil {
+			} else if err := readSnapshot(c, id, snapshotAt, path); err != nil {
 				return err
 			}
 			list, byID[id] = append(list, c), c
@@ -91,15 +91,15 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	return list, nil
 }
 
-// unseal reads an order's seal, as it is stored, into its case.
-func unseal(c *facts.Case, orderID string, at time.Time, stored []byte) error {
+// readSnapshot reads an order's snapshot, as it is stored, into its case.
+func readSnapshot(c *facts.Case, orderID string, at time.Time, stored []byte) error {
 	text, err := explained.Unpack(stored)
-	c.Seal = &facts.Seal{OrderID: orderID, SealedAt: at.UTC()}
+	c.Snapshot = &facts.EvidenceSnapshot{OrderID: orderID, SnapshotAt: at.UTC()}
 	if err == nil {
-		err = json.Unmarshal(text, &c.Seal.Path)
+		err = json.Unmarshal(text, &c.Snapshot.Path)
 	}
 	if err != nil {
-		return fmt.Errorf("seal of order %s: %w", orderID, err)
+		return fmt.Errorf("snapshot of order %s: %w", orderID, err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, 
 		}
 		c.Decisions = facts.FoldDecisions(list)
 		for i := range c.Decisions {
-			if c.Seal != nil {
+			if c.Snapshot != nil {
 				break // it has what they accepted
 			}
 			if err := t.acceptedEvents(ctx, companyID, &c.Decisions[i]); err != nil {
@@ -199,8 +199,8 @@ type keyRequest struct {
 	from   time.Time // orders count that were created from here
 	to     time.Time // … to here
 
-	firstSlot, lastSlot int32 // of sightings
-	fromMS, toMS        int64 // of instants of sightings, Unix milliseconds
+	firstSlot, lastSlot int32 // of observations
+	fromMS, toMS        int64 // of instants of observations, Unix milliseconds
 }
 
 var keyRows = postgres.Rows[keyRequest]{
@@ -217,12 +217,12 @@ var keyRows = postgres.Rows[keyRequest]{
 	postgres.Col("hi_ms", "bigint", func(k *keyRequest) int64 { return k.toMS }),
 }
 
-// requestOf makes the request for a key of an order: sightings and orders count in the
-// order's interval. Sightings of kind network are by hour of receipt, and all of an hour's
-// count. A sighting has milliseconds: those of the request are the first and the last of
+// requestOf makes the request for a key of an order: observations and orders count in the
+// order's interval. Observations of kind network are by hour of receipt, and all of an hour's
+// count. An observation has milliseconds: those of the request are the first and the last of
 // the interval.
 func requestOf(k facts.OrderJoin, created time.Time, limits facts.Limits) keyRequest {
-	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter)
+	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.ObservationsAfter)
 	r := keyRequest{key: k.Key, stored: k.Stored, holds: k.Holds, from: from, to: to}
 	if k.Kind == facts.KeyNetwork {
 		r.firstSlot, r.lastSlot = facts.SlotOf(facts.HourOf(created.Add(-limits.NetworkBefore))),
@@ -235,7 +235,7 @@ func requestOf(k facts.OrderJoin, created time.Time, limits facts.Limits) keyReq
 	return r
 }
 
-// readKeys reads no more rows than a hub limit needs. A visitor has one sighting for
+// readKeys reads no more rows than a hub limit needs. A visitor has one observation for
 // each key and day. So the first (limit + 1) × days rows of a key have more visitors
 // than the limit, or they are all of its rows. The visitors of a key with too many
 // orders are not read at all.
@@ -252,10 +252,10 @@ var readKeys = `
 			coalesce(array_agg(distinct visitor) filter (where first_at between k.lo_ms and k.hi_ms or last_at between k.lo_ms and k.hi_ms),
 				'{}') as visitors
 		from (
-			select visitor, slot::bigint * 3600000 + first_ms as first_at, slot::bigint * 3600000 + last_ms as last_at from sighting s
+			select visitor, slot::bigint * 3600000 + first_ms as first_at, slot::bigint * 3600000 + last_ms as last_at from observation s
 			where s.company_id = @company_id and s.kind = k.kind and s.key = k.key and s.slot between k.first_slot and k.last_slot
 				and c.orders < @most_orders
-			order by s.slot, s.visitor limit @most_sightings) d) v`
+			order by s.slot, s.visitor limit @most_observations) d) v`
 
 // keys reads where the orders' keys lead, into the cases.
 func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case) error {
@@ -275,7 +275,7 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 	}
 	reached := make([]facts.KeyReach, len(requests))
 	rows, err := t.tx.Query(ctx, readKeys, keyRows.Args(requests, pgx.NamedArgs{
-		"company_id": companyID, "most_orders": limits.Orders + 1, "most_sightings": (limits.Visitors + 1) * days(limits),
+		"company_id": companyID, "most_orders": limits.Orders + 1, "most_observations": (limits.Visitors + 1) * days(limits),
 	}))
 	if err != nil {
 		return err
@@ -316,5 +316,5 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 // days returns on how many UTC days an order's interval lies at most: its length,
 // and a part of the first and the last day.
 func days(limits facts.Limits) int {
-	return int((limits.Window+limits.SightingsAfter)/(24*time.Hour)) + 2
+	return int((limits.Window+limits.ObservationsAfter)/(24*time.Hour)) + 2
 }

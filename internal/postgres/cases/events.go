@@ -13,13 +13,13 @@ import (
 )
 
 // readEvents reads only the months of event_fact in which a visitor has events: the
-// sightings with the visitor's own id say between which ids these lie.
+// observations with the visitor's own id say between which ids these lie.
 var readEvents = `
 	select p.n, e.*
 	from ` + requestRows.Unnest("p") + `
 	cross join lateral (
 		select ` + FirstID("min(s.first_hour)") + ` as first_id, ` + FirstID("max(s.last_hour) + 1") + ` as end_id
-		from sighting s
+		from observation s
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.slot between p.events_day and p.last_day) m
 	cross join lateral (

@@ -23,11 +23,11 @@ var readSame = func() string {
 	select v.id, o.other from unnest(@visitors::bytea[]) as v (id)
 	cross join lateral (
 		select distinct other from (
-			(select s.key as other from sighting s
+			(select s.key as other from observation s
 			where s.company_id = @company_id and s.visitor = v.id and s.kind = ` + user +
 		` and s.slot between @first_day and @last_day order by s.slot limit @most)
 			union all
-			(select s.visitor from sighting s
+			(select s.visitor from observation s
 			where s.company_id = @company_id and s.kind = ` + user +
 		` and s.key = v.id and s.slot between @first_day and @last_day order by s.slot, s.visitor limit @most)) r
 		where other <> v.id) o`
@@ -45,7 +45,7 @@ func (t Tx) same(ctx context.Context, companyID string, limits facts.Limits, lis
 			continue
 		}
 		from, to := facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(-limits.WindowAt(c.Order.CreatedAt)))),
-			facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(limits.SightingsAfter)))
+			facts.SlotOf(facts.DayOf(c.Order.CreatedAt.Add(limits.ObservationsAfter)))
 		if len(of) == 0 {
 			first, last = from, to
 		}

@@ -39,7 +39,7 @@ var requestRows = postgres.Rows[visitorRequest]{
 // requestVisitor makes the request for a visitor of a case.
 func requestVisitor(c *facts.Case, v *facts.Visitor, limits facts.Limits) visitorRequest {
 	created := c.Order.CreatedAt
-	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.SightingsAfter)
+	from, to := created.Add(-limits.WindowAt(created)), created.Add(limits.ObservationsAfter)
 	return visitorRequest{
 		visitor: v.ID, firstDay: facts.SlotOf(facts.DayOf(from)), lastDay: facts.SlotOf(facts.DayOf(to)),
 		eventsFrom: from.Add(-limits.EventsBefore), eventsUntil: created.Add(limits.EventsAfter), most: v.Most,
@@ -230,7 +230,7 @@ func (t Tx) give(ctx context.Context, companyID string, g *group, list []*facts.
 // limit is exceeded; twice as many, since two hashing secrets may have made them.
 func distinctKeys(kind facts.KeyKind, most string) string {
 	return postgres.CountByOneSecret(`
-		select key from sighting s
+		select key from observation s
 		where s.company_id = @company_id and s.visitor = p.visitor and s.kind = ` + strconv.Itoa(int(kind.Code())) +
 		` and s.slot between p.first_day and p.last_day
 		order by s.slot limit 2 * ` + most)

@@ -26,7 +26,7 @@ func (t *Tx) copyEvents(ctx context.Context, companyID string, events []facts.Ev
 	if err != nil {
 		return false, err
 	}
-	if err = copyRows(ctx, within.Conn(), &eventCopy{companyID: companyID, left: events}); err == nil {
+	if err = copyRows(ctx, within.Conn(), &eventCopy{companyID: companyID, events: events}); err == nil {
 		return true, within.Commit(ctx)
 	}
 	// Whatever the server refused (Citus loses the SQLSTATE of a COPY), the insert finds out.
@@ -48,8 +48,8 @@ type copying struct {
 
 // resting is a company whose events were stored already when they came.
 type resting struct {
-	left int // batches that are inserted before the next is copied
-	next int // how many they are after the next COPY in vain
+	batches int // batches that are inserted before the next is copied
+	next    int // how many they are after the next COPY in vain
 }
 
 const (
@@ -67,10 +67,10 @@ func (c *copying) try(companyID string, events int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.rest[companyID]
-	if r == nil || r.left == 0 {
+	if r == nil || r.batches == 0 {
 		return true
 	}
-	r.left--
+	r.batches--
 	return false
 }
 
@@ -89,9 +89,9 @@ func (c *copying) tried(companyID string, stored bool) {
 		if len(c.rest) >= maxResting {
 			clear(c.rest)
 		}
-		c.rest[companyID] = &resting{left: 1, next: 2}
+		c.rest[companyID] = &resting{batches: 1, next: 2}
 	default:
-		r.left, r.next = max(r.next, 1), min(2*max(r.next, 1), longestRest)
+		r.batches, r.next = max(r.next, 1), min(2*max(r.next, 1), longestRest)
 	}
 }
 

@@ -38,9 +38,9 @@ func traced(ctx context.Context, conn *pgx.Conn) context.Context {
 // (PostgreSQL, "COPY", "Binary Format"). It is an io.Reader.
 type eventCopy struct {
 	companyID string
-	left      []facts.Event
-	ready     []byte // written and not yet read
-	place     int    // in ready
+	events    []facts.Event
+	written   []byte // and and not yet read
+	place     int    // in written
 	begun     bool
 	ended     bool
 }
@@ -54,13 +54,13 @@ const (
 // Read implements io.Reader.
 func (c *eventCopy) Read(into []byte) (n int, err error) {
 	for n < len(into) {
-		if c.place == len(c.ready) && !c.next(len(into)) {
+		if c.place == len(c.written) && !c.next(len(into)) {
 			if n == 0 {
 				return 0, io.EOF
 			}
 			return n, nil
 		}
-		copied := copy(into[n:], c.ready[c.place:])
+		copied := copy(into[n:], c.written[c.place:])
 		n, c.place = n+copied, c.place+copied
 	}
 	return n, nil
@@ -68,18 +68,18 @@ func (c *eventCopy) Read(into []byte) (n int, err error) {
 
 // next writes about so many bytes of rows. It returns false where none are left.
 func (c *eventCopy) next(bytes int) bool {
-	c.ready, c.place = c.ready[:0], 0
+	c.written, c.place = c.written[:0], 0
 	if !c.begun {
-		c.ready, c.begun = append(c.ready, copyHeader...), true
+		c.written, c.begun = append(c.written, copyHeader...), true
 	}
-	for len(c.left) > 0 && len(c.ready) < bytes {
-		c.ready = c.appendRow(c.ready, &c.left[0])
-		c.left = c.left[1:]
+	for len(c.events) > 0 && len(c.written) < bytes {
+		c.written = c.appendRow(c.written, &c.events[0])
+		c.events = c.events[1:]
 	}
-	if len(c.left) == 0 && !c.ended {
-		c.ready, c.ended = append(c.ready, copyTrailer...), true
+	if len(c.events) == 0 && !c.ended {
+		c.written, c.ended = append(c.written, copyTrailer...), true
 	}
-	return len(c.ready) > 0
+	return len(c.written) > 0
 }
 
 func (c *eventCopy) appendRow(dst []byte, e *facts.Event) []byte {

@@ -28,7 +28,7 @@ const (
 const creditFields = 4 + facts.ModelCount
 
 // errCreditText means that a name has a separator of lines or fields: commerce lets
-// none in. The order is set aside.
+// none in. The order is quarantined.
 var errCreditText = fmt.Errorf("%w: a channel or an id has a control character", facts.ErrData)
 
 // creditsText returns credits as they are stored. Which touch it is, is told by its

@@ -118,37 +118,37 @@ func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts
 	return err
 }
 
-var sightingRows = postgres.Rows[facts.Sighting]{
-	postgres.Col("kind", "smallint", func(s *facts.Sighting) int16 { return s.Kind.Code() }),
-	postgres.Col("key", "bytea", func(s *facts.Sighting) []byte { return s.Key.Pack() }),
-	postgres.Col("slot", "int", func(s *facts.Sighting) int32 { return s.Pack().Slot }),
-	postgres.Col("visitor", "bytea", func(s *facts.Sighting) []byte { return packed.ID(s.Visitor) }),
-	postgres.Col("first_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstMS }),
-	postgres.Col("last_ms", "int", func(s *facts.Sighting) int32 { return s.Pack().LastMS }),
-	postgres.Col("first_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().FirstHour }),
-	postgres.Col("last_hour", "int", func(s *facts.Sighting) int32 { return s.Pack().LastHour }),
+var observationRows = postgres.Rows[facts.Observation]{
+	postgres.Col("kind", "smallint", func(s *facts.Observation) int16 { return s.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *facts.Observation) []byte { return s.Key.Pack() }),
+	postgres.Col("slot", "int", func(s *facts.Observation) int32 { return s.Pack().Slot }),
+	postgres.Col("visitor", "bytea", func(s *facts.Observation) []byte { return packed.ID(s.Visitor) }),
+	postgres.Col("first_ms", "int", func(s *facts.Observation) int32 { return s.Pack().FirstMS }),
+	postgres.Col("last_ms", "int", func(s *facts.Observation) int32 { return s.Pack().LastMS }),
+	postgres.Col("first_hour", "int", func(s *facts.Observation) int32 { return s.Pack().FirstHour }),
+	postgres.Col("last_hour", "int", func(s *facts.Observation) int32 { return s.Pack().LastHour }),
 }
 
-var widenSightings = `
-	insert into sighting as s (company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour)
+var widenObservations = `
+	insert into observation as s (company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour)
 	select @company_id, kind, key, slot, visitor, first_ms, last_ms, first_hour, last_hour
-	from ` + sightingRows.Unnest("n") + `
+	from ` + observationRows.Unnest("n") + `
 	on conflict (company_id, kind, key, slot, visitor) do update
 		set first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
 			first_hour = least(s.first_hour, excluded.first_hour), last_hour = greatest(s.last_hour, excluded.last_hour)
 		where s.first_ms > excluded.first_ms or s.last_ms < excluded.last_ms
 			or s.first_hour > excluded.first_hour or s.last_hour < excluded.last_hour`
 
-// WidenSightings stores sightings. A stored one gets the earlier first and the later
+// WidenObservations stores observations. A stored one gets the earlier first and the later
 // last instants of both.
-func (t *Tx) WidenSightings(ctx context.Context, companyID string, sightings []facts.Sighting) error {
-	if len(sightings) == 0 {
+func (t *Tx) WidenObservations(ctx context.Context, companyID string, observations []facts.Observation) error {
+	if len(observations) == 0 {
 		return nil
 	}
-	return t.exec(ctx, "store sightings", widenSightings, sightingRows.Args(sightings, pgx.NamedArgs{"company_id": companyID}))
+	return t.exec(ctx, "store observations", widenObservations, observationRows.Args(observations, pgx.NamedArgs{"company_id": companyID}))
 }
 
-// EventsOfDay returns the events in which a visitor's day may have sightings, at
+// EventsOfDay returns the events in which a visitor's day may have observations, at
 // most limit of them, in no order.
 func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorDay, limit int) ([]facts.Event, error) {
 	from, to := d.Events()
@@ -163,35 +163,35 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 	return events, nil
 }
 
-// The index sighting_visitor finds the sightings of a visitor, but for those with its own
+// The index observation_visitor finds the observations of a visitor, but for those with its own
 // id: the primary key finds these. 4 is facts.KeyNetwork, 3 and 10 are facts.KeyVisitor
 // and facts.KeyUser.
 const (
-	deleteSightings = `
-		delete from sighting
+	deleteObservations = `
+		delete from observation
 		where company_id = @company_id and visitor = @visitor and slot = @slot and kind <> 3 and kind <> 10 and (kind = 4) = @hour
 		returning kind, key`
-	deleteOwnSightings = `
-		delete from sighting
+	deleteOwnObservations = `
+		delete from observation
 		where company_id = @company_id and kind in (3, 10) and key = @visitor and visitor = @visitor and slot = @slot
 		returning kind, key`
 )
 
-// DeleteSightings deletes the sightings of a visitor's day, and returns their keys.
-func (t *Tx) DeleteSightings(ctx context.Context, companyID string, d facts.VisitorDay) (keys []facts.Key, err error) {
+// DeleteObservations deletes the observations of a visitor's day, and returns their keys.
+func (t *Tx) DeleteObservations(ctx context.Context, companyID string, d facts.VisitorDay) (keys []facts.Key, err error) {
 	visitor, slot := packed.ID(d.Visitor), facts.SlotOf(d.Day)
-	keys, err = postgres.Collect(ctx, t.tx, cases.ScanKey, deleteSightings,
+	keys, err = postgres.Collect(ctx, t.tx, cases.ScanKey, deleteObservations,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot, "hour": d.Hour})
 	if err != nil {
-		return nil, fmt.Errorf("delete sightings of a visitor's day: %w", err)
+		return nil, fmt.Errorf("delete observations of a visitor's day: %w", err)
 	}
 	if d.Hour {
 		return keys, nil
 	}
-	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnSightings,
+	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnObservations,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
 	if err != nil {
-		return nil, fmt.Errorf("delete sightings of a visitor's own id: %w", err)
+		return nil, fmt.Errorf("delete observations of a visitor's own id: %w", err)
 	}
 	return append(keys, own...), nil
 }

@@ -64,7 +64,7 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 			order by e.created_at, e.order_id collate "C" limit 1) f on true
 		order by i.n`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds), "most_orders": limits.Orders + 1,
-			"before": limits.Window, "after": limits.SightingsAfter})
+			"before": limits.Window, "after": limits.ObservationsAfter})
 	if err != nil {
 		return nil, fmt.Errorf("read first orders: %w", err)
 	}
@@ -108,9 +108,9 @@ func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, now time.Time
 
 var followRows = postgres.Rows[digested[facts.OrderKey]]{
 	postgres.Col("digest", "bigint", func(k *digested[facts.OrderKey]) int64 { return k.digest }),
-	postgres.Col("kind", "smallint", func(k *digested[facts.OrderKey]) int16 { return k.of.Kind.Code() }),
-	postgres.Col("key", "bytea", func(k *digested[facts.OrderKey]) []byte { return k.of.Key.Pack() }),
-	postgres.Col("created_at", "timestamptz", func(k *digested[facts.OrderKey]) time.Time { return k.of.CreatedAt }),
+	postgres.Col("kind", "smallint", func(k *digested[facts.OrderKey]) int16 { return k.asks.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *digested[facts.OrderKey]) []byte { return k.asks.Key.Pack() }),
+	postgres.Col("created_at", "timestamptz", func(k *digested[facts.OrderKey]) time.Time { return k.asks.CreatedAt }),
 }
 
 func digestedKeys(companyID string, keys []facts.OrderKey) []digested[facts.OrderKey] {

@@ -15,7 +15,7 @@ import (
 // dayItemRows are the columns of traffic_day's primary key.
 var dayItemRows = postgres.Rows[facts.ShopperKey]{
 	postgres.Col("day", "date", func(k *facts.ShopperKey) string { return k.Day }),
-	postgres.Col("of", "text", func(k *facts.ShopperKey) string { return k.Of }),
+	postgres.Col("of", "text", func(k *facts.ShopperKey) string { return k.Subject }),
 }
 
 var (
@@ -38,7 +38,7 @@ var (
 // has most items, nobody was counted for these, and they are not in the catalogue.
 func (t *Tx) ItemsBeyond(ctx context.Context, companyID string, items []facts.ShopperKey, most int) (beyond []facts.ShopperKey, err error) {
 	fresh, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (k facts.ShopperKey, err error) {
-		return k, row.Scan(postgres.Day(&k.Day), &k.Of)
+		return k, row.Scan(postgres.Day(&k.Day), &k.Subject)
 	}, newItems, dayItemRows.Args(items, pgx.NamedArgs{"company_id": companyID}))
 	if err != nil {
 		return nil, fmt.Errorf("find items that are not counted yet: %w", err)
@@ -70,7 +70,7 @@ func (t *Tx) uncatalogued(ctx context.Context, companyID string, items []facts.S
 	}
 	ids := make([]string, len(items))
 	for i, k := range items {
-		ids[i] = strings.TrimPrefix(k.Of, facts.OfItem(""))
+		ids[i] = strings.TrimPrefix(k.Subject, facts.OfItem(""))
 	}
 	list, err := t.texts(ctx, "find items in the catalogue", cataloguedItems, pgx.NamedArgs{"company_id": companyID, "item": ids})
 	if err != nil {
@@ -80,5 +80,5 @@ func (t *Tx) uncatalogued(ctx context.Context, companyID string, items []facts.S
 	for _, id := range list {
 		catalogued[facts.OfItem(id)] = true
 	}
-	return slices.DeleteFunc(items, func(k facts.ShopperKey) bool { return catalogued[k.Of] }), nil
+	return slices.DeleteFunc(items, func(k facts.ShopperKey) bool { return catalogued[k.Subject] }), nil
 }

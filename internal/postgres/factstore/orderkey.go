@@ -180,7 +180,7 @@ func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, 
 // digested is a row that asks for a key, with the key's digest.
 type digested[T any] struct {
 	digest int64
-	of     *T
+	asks   *T
 }
 
 // digestedOf returns rows that ask for keys with the keys' digests.
@@ -194,11 +194,11 @@ func digestedOf[T any](companyID string, list []T, key func(*T) facts.Key) []dig
 
 var spanRows = postgres.Rows[digested[facts.KeySpan]]{
 	postgres.Col("digest", "bigint", func(s *digested[facts.KeySpan]) int64 { return s.digest }),
-	postgres.Col("kind", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.of.Kind.Code() }),
-	postgres.Col("key", "bytea", func(s *digested[facts.KeySpan]) []byte { return s.of.Key.Pack() }),
-	postgres.Col("hub", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.of.Hub.Code() }),
-	postgres.Col("lo", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.of.From }),
-	postgres.Col("hi", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.of.To }),
+	postgres.Col("kind", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.asks.Kind.Code() }),
+	postgres.Col("key", "bytea", func(s *digested[facts.KeySpan]) []byte { return s.asks.Key.Pack() }),
+	postgres.Col("hub", "smallint", func(s *digested[facts.KeySpan]) int16 { return s.asks.Hub.Code() }),
+	postgres.Col("lo", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.asks.From }),
+	postgres.Col("hi", "timestamptz", func(s *digested[facts.KeySpan]) time.Time { return s.asks.To }),
 }
 
 func digestedSpans(companyID string, spans []facts.KeySpan) []digested[facts.KeySpan] {
@@ -277,13 +277,13 @@ func (t *Tx) QueueByKeys(ctx context.Context, companyID string, spans []facts.Ke
 
 var changedKeyRows = postgres.Rows[digested[facts.ChangedKey]]{
 	postgres.Col("digest", "bigint", func(k *digested[facts.ChangedKey]) int64 { return k.digest }),
-	postgres.Col("kind", "smallint", func(k *digested[facts.ChangedKey]) int16 { return k.of.Kind.Code() }),
-	postgres.Col("key", "bytea", func(k *digested[facts.ChangedKey]) []byte { return k.of.Key.Pack() }),
-	postgres.Col("lo", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.of.From }),
-	postgres.Col("hi", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.of.To }),
-	postgres.Col("least", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.of.Least) }),
-	postgres.Col("most", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.of.Most) }),
-	postgres.Col("lost", "boolean", func(k *digested[facts.ChangedKey]) bool { return k.of.Lost }),
+	postgres.Col("kind", "smallint", func(k *digested[facts.ChangedKey]) int16 { return k.asks.Kind.Code() }),
+	postgres.Col("key", "bytea", func(k *digested[facts.ChangedKey]) []byte { return k.asks.Key.Pack() }),
+	postgres.Col("lo", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.asks.From }),
+	postgres.Col("hi", "timestamptz", func(k *digested[facts.ChangedKey]) time.Time { return k.asks.To }),
+	postgres.Col("least", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.asks.Least) }),
+	postgres.Col("most", "int", func(k *digested[facts.ChangedKey]) int32 { return int32(k.asks.Most) }),
+	postgres.Col("lost", "boolean", func(k *digested[facts.ChangedKey]) bool { return k.asks.Lost }),
 }
 
 // ordersOfChangedKeys counts, for each order of a key, the key's orders in that

@@ -56,7 +56,7 @@ func payoutColumns(o *facts.Outcome) postgres.Columns {
 var selectPayouts = `select ` + postgres.List(payoutColumns) + ` from payout where company_id = @company_id and order_id = any(@order_ids)`
 
 // StoredOutcomes returns what is stored of orders' outcomes, by order id: all that
-// facts.StoredOutcome.Was has. Orders without an outcome are left out.
+// facts.StoredOutcome.Before has. Orders without an outcome are left out.
 func (t *Tx) StoredOutcomes(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Outcome, error) {
 	if len(orderIDs) == 0 {
 		return nil, nil
@@ -131,7 +131,7 @@ var setDays = `
 	where o.company_id = @company_id and o.order_id = d.order_id and o.day <> d.day`
 
 // WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
-// the keys by which the order is found, its hubs, and its day. StoredOutcome.Was must
+// the keys by which the order is found, its hubs, and its day. StoredOutcome.Before must
 // be what Outcomes returned in this transaction.
 func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time, outcomes []facts.StoredOutcome) error {
 	payouts := make([]payoutRow, len(outcomes))
@@ -150,10 +150,10 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), credits, body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })
 		found, hubs = append(found, own...), append(hubs, o.Hubs...)
-		if o.Was != nil {
+		if o.Before != nil {
 			keyed = append(keyed, o.OrderID)
 		}
-		if o.Was != nil || len(o.Hubs) > 0 {
+		if o.Before != nil || len(o.Hubs) > 0 {
 			marked = append(marked, o.OrderID)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // QueueSelected queues the orders that a query selects (company_id, order_id, cause), to be
 // computed again, and returns how many were not queued already. An order that is
-// queued keeps its cause. One that was set aside is tried again.
+// queued keeps its cause. One that was quarantined is tried again.
 func (t *Tx) QueueSelected(ctx context.Context, companyID, sql string, args pgx.NamedArgs) (queued int, err error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		with queued as (
@@ -44,7 +44,7 @@ func (t *Tx) QueueOrders(ctx context.Context, companyID string, orders []facts.C
 // TakeQueued removes orders from a company's queue, at most limit, and returns them: of those
 // that come first, else those behind an id, else the first of all. The queue is ordered by order
 // id, and goes round: who goes on where it has come to lets no order wait for ever, however
-// often others are queued again. Orders set aside stay. Where none is behind the id, it queues
+// often others are queued again. Orders quarantined stay. Where none is behind the id, it queues
 // the next ones that QueueCreated has left, too; round: none was left, and the queue begins
 // anew.
 func (t *Tx) TakeQueued(ctx context.Context, companyID string, from facts.QueuePlace,
@@ -106,10 +106,10 @@ func (t *Tx) Unqueue(ctx context.Context, companyID string, orderIDs []string) (
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 
-// SetAside puts an order that TakeQueued has returned back, as failed: TakeQueued does not
+// Quarantine puts an order that TakeQueued has returned back, as failed: TakeQueued does not
 // return it until a fact or a rule queues it again.
-func (t *Tx) SetAside(ctx context.Context, companyID string, order facts.Concerned, failure string) error {
-	return t.exec(ctx, "set a queued order aside", `
+func (t *Tx) Quarantine(ctx context.Context, companyID string, order facts.Concerned, failure string) error {
+	return t.exec(ctx, "quarantine a queued order", `
 		insert into recompute (company_id, order_id, cause, failure) values (@company_id, @order_id, @cause, @failure)
 		on conflict (company_id, order_id) do update set failure = excluded.failure`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": order.OrderID, "cause": order.Cause.String(), "failure": failure})

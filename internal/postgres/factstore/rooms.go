@@ -1,17 +1,31 @@
 package factstore
 
 import (
-	erasuresql "github.com/tributary-io/tributary/internal/postgres/erasure"
-	retentionsql "github.com/tributary-io/tributary/internal/postgres/retention"
+	sql "github.com/tributary-io/tributary/internal/postgres/upkeep"
+	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
+	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
-// Retention returns the statements of the removal of old events.
-func (t *Tx) Retention() retention.Store { return retentionsql.In(t.tx) }
+// This file has the stores of what the processor does beside applying records, in the same
+// transaction.
 
-// Erasure returns the statements of the steps of erasures.
-func (t *Tx) Erasure() erasure.Store { return erasuresql.In(t.tx, t) }
+// Delivery keeps the delivery ledger.
+func (t *Tx) Delivery() delivery.Store { return sql.DeliveryIn(t.tx) }
 
-// Erased returns the statements by which a batch knows who is erased.
-func (t *Tx) Erased() erasure.Known { return erasuresql.In(t.tx, t) }
+// Erasure has the steps of erasures.
+func (t *Tx) Erasure() erasure.Store { return sql.ErasureIn(t.tx, t) }
+
+// Erased tells a batch who is erased.
+func (t *Tx) Erased() erasure.Known { return sql.ErasureIn(t.tx, t) }
+
+// NonConvertingPaths counts non-converting paths.
+func (t *Tx) NonConvertingPaths() nonconverting.Store { return sql.NonConvertingPathsIn(t.tx) }
+
+// Retention removes old events.
+func (t *Tx) Retention() retention.Store { return sql.RetentionIn(t.tx) }
+
+// Statements closes statements.
+func (t *Tx) Statements() statements.Store { return sql.StatementsIn(t.tx) }

@@ -13,19 +13,13 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
-	pgdelivery "github.com/tributary-io/tributary/internal/postgres/delivery"
-	pgnonconverting "github.com/tributary-io/tributary/internal/postgres/nonconverting"
-	"github.com/tributary-io/tributary/internal/postgres/retention"
-	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
-	"github.com/tributary-io/tributary/internal/upkeep/delivery"
-	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
-	"github.com/tributary-io/tributary/internal/upkeep/statements"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 )
 
 // Store keeps facts and outcomes; safe for concurrent use.
 type Store struct {
 	*cases.Reader
-	*retention.Companies
+	*upkeep.Companies
 	db      *postgres.DB
 	months  sync.Map // time.Time → nil: see MakeMonths
 	copying *copying
@@ -33,7 +27,7 @@ type Store struct {
 
 // New makes a store on a database.
 func New(db *postgres.DB) *Store {
-	return &Store{Reader: cases.NewReader(db), Companies: retention.NewCompanies(db), db: db, copying: newCopying()}
+	return &Store{Reader: cases.NewReader(db), Companies: upkeep.NewCompanies(db), db: db, copying: newCopying()}
 }
 
 // Ping returns an error where the server does not answer.
@@ -53,15 +47,6 @@ type Tx struct {
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
 	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx, s.copying}) }))
 }
-
-// Statements works on statements in the same transaction.
-func (t *Tx) Statements() statements.Store { return pgstatements.In(t.tx) }
-
-// NullJourneys counts null journeys in the same transaction.
-func (t *Tx) NullJourneys() nonconverting.Store { return pgnonconverting.In(t.tx) }
-
-// Delivery keeps the delivery ledger in the same transaction.
-func (t *Tx) Delivery() delivery.Store { return pgdelivery.In(t.tx) }
 
 // exec runs a statement that returns no rows.
 func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {

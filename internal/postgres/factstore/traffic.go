@@ -17,7 +17,7 @@ import (
 var shopperRows = postgres.Rows[facts.Shopper]{
 	postgres.Col("day", "date", func(s *facts.Shopper) string { return s.Day }),
 	postgres.Col("visitor", "bytea", func(s *facts.Shopper) []byte { return []byte(s.Visitor) }),
-	postgres.Col("of", "text", func(s *facts.Shopper) string { return s.Of }),
+	postgres.Col("of", "text", func(s *facts.Shopper) string { return s.Subject }),
 	postgres.Col("stages", "smallint", func(s *facts.Shopper) int16 { return int16(s.Stages) }),
 }
 
@@ -50,7 +50,7 @@ func (t *Tx) InsertShoppers(
 	inserted := make(map[facts.ShopperKey]bool, len(shoppers))
 	var key facts.ShopperKey
 	var visitor []byte
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Of}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject}, func() error {
 		key.Visitor = string(visitor)
 		inserted[key] = true
 		return nil
@@ -79,7 +79,7 @@ func (t *Tx) shoppers(ctx context.Context, companyID string, shoppers []facts.Sh
 	var key facts.ShopperKey
 	var visitor []byte
 	var stages facts.Stage
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Of, &stages}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject, &stages}, func() error {
 		key.Visitor = string(visitor)
 		stored[key] = stages
 		return nil
@@ -96,7 +96,7 @@ func (t *Tx) PutShoppers(ctx context.Context, companyID string, shoppers []facts
 
 var trafficRows = postgres.Rows[facts.Traffic]{
 	postgres.Col("day", "date", func(s *facts.Traffic) string { return s.Day }),
-	postgres.Col("of", "text", func(s *facts.Traffic) string { return s.Of }),
+	postgres.Col("of", "text", func(s *facts.Traffic) string { return s.Subject }),
 	postgres.Col("visited", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[0] }),
 	postgres.Col("viewed", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[1] }),
 	postgres.Col("added", "bigint", func(s *facts.Traffic) int64 { return s.Visitors[2] }),
@@ -127,19 +127,19 @@ func (t *Tx) AddTraffic(ctx context.Context, companyID string, traffic []facts.T
 
 // trafficMonths sums visitors' days by month, in the order of their keys.
 func trafficMonths(traffic []facts.Traffic) (months []facts.Traffic) {
-	type key struct{ month, of string }
+	type key struct{ month, subject string }
 	sums := map[key]facts.Traffic{}
 	for _, t := range traffic {
-		k := key{rollup.MonthOf(t.Day), t.Of}
+		k := key{rollup.MonthOf(t.Day), t.Subject}
 		sum := sums[k]
-		sum.Day, sum.Of = k.month, k.of
+		sum.Day, sum.Subject = k.month, k.subject
 		for i, n := range t.Visitors {
 			sum.Visitors[i] += n
 		}
 		sums[k] = sum
 	}
 	return slices.SortedFunc(maps.Values(sums), func(a, b facts.Traffic) int {
-		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Of, b.Of))
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Subject, b.Subject))
 	})
 }
 

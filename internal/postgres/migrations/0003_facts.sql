@@ -93,7 +93,7 @@ end $$;
 
 -- Which visitors were seen with which key, one row a day (UTC), or an hour of receipt for
 -- the kind network. The columns stand so that no row has bytes between them.
-create table sighting (
+create table observation (
   slot       int not null,      -- the first hour of the day, or the hour: since 1970
   first_ms   int not null,      -- of the first event, since the slot began
   last_ms    int not null,
@@ -106,7 +106,7 @@ create table sighting (
   primary key (company_id, kind, key, slot, visitor) -- by day: a read takes no more rows than its limit of visitors has days
 );
 -- Of the kinds visitor (3) and user (10) the key is the visitor's own id.
-create index sighting_visitor on sighting (company_id, visitor, kind, slot, key) where kind <> 3 and kind <> 10;
+create index observation_visitor on observation (company_id, visitor, kind, slot, key) where kind <> 3 and kind <> 10;
 
 -- The current order: the fold of its versions. An order that has one version, as most have, has no row in order_version.
 -- The columns stand so that no row has bytes between them.
@@ -201,13 +201,13 @@ create index product_variant_product on product_variant (company_id, product_id)
 -- Items of orders and events may name a SKU.
 create index product_variant_sku on product_variant (company_id, sku) where sku is not null;
 
--- The evidence of an order that its events no longer show (facts.Seal): its outcome is
--- computed from it. A seal is a fact and never changes. A replay copies it.
-create table seal (
+-- The evidence of an order that its events no longer show (facts.EvidenceSnapshot): its outcome is
+-- computed from it. A snapshot is a fact and never changes. A replay copies it.
+create table evidence_snapshot (
   company_id text not null,
   order_id   text not null,
-  sealed_at  timestamptz not null,
-  body       bytea not null, -- facts.SealedPath as JSON, packed (internal/postgres/explained)
+  snapshot_at  timestamptz not null,
+  body       bytea not null, -- facts.SnapshotPath as JSON, packed (internal/postgres/explained)
   primary key (company_id, order_id)
 );
 
@@ -215,9 +215,10 @@ create table seal (
 create table retention (
   company_id  text not null,
   begun_until timestamptz not null, -- events and visitors' days before it may be removed already
-  done_until  timestamptz,          -- all events before it are removed, and the orders that read them are sealed; null: none yet
+  done_until  timestamptz,          -- all events before it are removed, and the orders that read them are snapshotted; null: none yet
   done_at     timestamptz,          -- when that removal began
-  nulls_from  date not null,        -- from which day on null journeys may be counted: those of the days before read events that may be
+  nonconverting_from  date not null,
+  	       -- from which day on non-converting paths may be counted: those of the days before read events that may be
                                     -- removed. It is as long after begun_until as the longest window and its margin are
   primary key (company_id)
 );
@@ -281,7 +282,7 @@ create table erased_key (
 
 -- Whether an order is its customer's first, as it was when another order or its own person
 -- was erased. It follows from nothing any more.
-create table sealed_first (
+create table snapshot_first (
   company_id     text not null,
   order_id       text not null,
   is_first_order boolean, -- null: it was not known

@@ -138,7 +138,7 @@ create table recompute (
   order_id   text not null,
   cause      text not null,
   queued_at  timestamptz not null default now(),
-  failure    text, -- why its outcome cannot be stored: it waits aside, and ends nobody's queue
+  failure    text, -- why its outcome cannot be stored: it is quarantined, and ends nobody's queue
   primary key (company_id, order_id)
 );
 
@@ -316,34 +316,34 @@ create table click_day (
   primary key (company_id, day, code)
 );
 
--- The null journeys of each day: visitors who came and did not buy, by the day of their last
--- touch in the store's time zone (docs/reports.md, "Null journeys"). They are counted after
+-- The non-converting paths of each day: visitors who came and did not buy, by the day of their last
+-- touch in the store's time zone (docs/reports.md, "Non-converting paths"). They are counted after
 -- the day is over, from facts alone.
-create table null_day (
+create table nonconverting_day (
   company_id text not null,
   day        date not null,
-  round      smallint not null,           -- facts.NullRound: how long after the day it was counted; 0: not yet
+  round      smallint not null,           -- facts.CountRound: how long after the day it was counted; 0: not yet
   recounts   smallint not null default 0, -- how often, one time soon after the other, a final day was counted again
   marks      bigint not null default 0,   -- how often facts changed which the last round reads
   counted    bigint not null default 0,   -- marks when the count began; fewer than now: it is counted again
   counted_at timestamptz,                 -- when the count began
   journeys   bigint not null default 0,
   left_out   bigint not null default 0,   -- of these: in no step, since the day has too many different steps
-  steps      bytea not null default '',   -- rollup.NullSteps, packed
+  steps      jsonb not null default '{}', -- rollup.Steps
   primary key (company_id, day)
 );
 
 -- The count that is under way, one a company at most.
-create table null_count (
+create table nonconverting_count (
   company_id text not null,
   day        date not null,
   round      smallint not null,
-  marks      bigint not null,      -- null_day.marks when it began
+  marks      bigint not null,      -- nonconverting_day.marks when it began
   began_at   timestamptz not null,
   after      bytea not null,       -- the last visitor that was looked at (packed.ID)
   journeys   bigint not null,
   left_out   bigint not null,
-  steps      bytea not null,
+  steps      jsonb not null,
   primary key (company_id)
 );
 

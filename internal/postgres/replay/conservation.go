@@ -3,7 +3,7 @@ package replay
 import (
 	"context"
 
-	pgbooks "github.com/tributary-io/tributary/internal/postgres/books"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
@@ -11,7 +11,7 @@ import (
 // come to, the first most of them and one more where there are others.
 func (s *Snapshot) Imbalances(ctx context.Context, most int) (list []books.Imbalance, err error) {
 	for _, company := range s.Companies {
-		found, err := pgbooks.AllImbalances(ctx, s.tx, company, most+1-len(list))
+		found, err := upkeep.AllImbalances(ctx, s.tx, company, most+1-len(list))
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func (s *Snapshot) replay(ctx context.Context, live *postgres.DB, dsn string, o 
 		if err := s.CopyRules(ctx, company, fresh); err != nil {
 			return err
 		}
-		if err := s.CopySeals(ctx, company, fresh); err != nil {
+		if err := s.CopyEvidence(ctx, company, fresh); err != nil {
 			return err
 		}
 		if err := s.CopyStatements(ctx, company, fresh); err != nil {

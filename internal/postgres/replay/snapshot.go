@@ -16,10 +16,10 @@ import (
 
 // Errors of a live schema whose outcomes are not those of its facts yet.
 var (
-	ErrQueued   = errors.New("orders wait to be computed again")
-	ErrSetAside = errors.New("orders are set aside: their outcomes cannot be stored")
-	ErrErasing  = errors.New("persons are being erased")
-	ErrOutbox   = errors.New("changes of rules wait to be published")
+	ErrQueued      = errors.New("orders wait to be computed again")
+	ErrQuarantined = errors.New("orders are quarantined: their outcomes cannot be stored")
+	ErrErasing     = errors.New("persons are being erased")
+	ErrOutbox      = errors.New("changes of rules wait to be published")
 )
 
 // Snapshot is one unchanging view of the live schema.
@@ -30,7 +30,7 @@ type Snapshot struct {
 
 // InSnapshot runs f on a snapshot of the live schema in which the recompute queue is
 // empty, and no change of rules is still to be published. It returns ErrQueued,
-// ErrSetAside, ErrErasing or ErrOutbox where that is not so.
+// ErrQuarantined, ErrErasing or ErrOutbox where that is not so.
 func InSnapshot(ctx context.Context, live *postgres.DB, f func(s *Snapshot) error) error {
 	return live.Snapshot(ctx, func(tx pgx.Tx) (err error) {
 		s := &Snapshot{tx: tx}
@@ -59,11 +59,11 @@ func (s *Snapshot) settled(ctx context.Context) error {
 		return fmt.Errorf("%w: %d", ErrOutbox, waiting)
 	}
 	for _, company := range s.Companies {
-		var queued, aside int64
+		var queued, quarantined int64
 		if err := s.tx.QueryRow(ctx, `
 			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1),
 			count(*) filter (where failure is not null)
-			from recompute where company_id = $1`, company).Scan(&queued, &aside); err != nil {
+			from recompute where company_id = $1`, company).Scan(&queued, &quarantined); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
 		}
 		var erasing int64
@@ -77,8 +77,8 @@ func (s *Snapshot) settled(ctx context.Context) error {
 		if queued > 0 {
 			return fmt.Errorf("%w: %d of company %s", ErrQueued, queued, company)
 		}
-		if aside > 0 {
-			return fmt.Errorf("%w: %d of company %s", ErrSetAside, aside, company)
+		if quarantined > 0 {
+			return fmt.Errorf("%w: %d of company %s", ErrQuarantined, quarantined, company)
 		}
 	}
 	return nil

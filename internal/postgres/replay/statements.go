@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/postgres"
-	pgstatements "github.com/tributary-io/tributary/internal/postgres/statements"
+	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 )
 
 // statementTables are a company's statements, with their payments and the ledger entries
@@ -26,19 +26,19 @@ var statementTables = []ruleTable{
 		reverses, rule_rev, cause, payable_on, statement_id, day, base_minor`},
 }
 
-// sealTables are the evidence of orders whose events are removed, whether orders beside
+// evidenceTables are the evidence of orders whose events are removed, whether orders beside
 // erased ones are first, and how far removals have come.
-var sealTables = []ruleTable{
-	{name: "seal", columns: `order_id, sealed_at, body`},
+var evidenceTables = []ruleTable{
+	{name: "evidence_snapshot", columns: `order_id, snapshot_at, body`},
 	{name: "erasure", columns: `erasure_id, rev, asked_at, actor, kinds, phase, orders, events, done_at`},
-	{name: "sealed_first", columns: `order_id, is_first_order`},
-	{name: "retention", columns: `begun_until, nulls_from, done_until, done_at`},
+	{name: "snapshot_first", columns: `order_id, is_first_order`},
+	{name: "retention", columns: `begun_until, nonconverting_from, done_until, done_at`},
 }
 
-// CopySeals copies a company's seals from the snapshot into a fresh schema, before facts are
+// CopyEvidence copies a company's evidence from the database's snapshot into a fresh schema, before facts are
 // applied to it.
-func (s *Snapshot) CopySeals(ctx context.Context, companyID string, to *Schema) error {
-	return s.copyTables(ctx, companyID, "seals", sealTables, to)
+func (s *Snapshot) CopyEvidence(ctx context.Context, companyID string, to *Schema) error {
+	return s.copyTables(ctx, companyID, "snapshots", evidenceTables, to)
 }
 
 // CopyStatements copies a company's statements from the snapshot into a fresh schema,
@@ -79,7 +79,7 @@ func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements 
 					return false
 				}
 				for _, c := range page {
-					sum, failed := pgstatements.SumAll(ctx, s.tx, company, c.id)
+					sum, failed := upkeep.SumAll(ctx, s.tx, company, c.id)
 					if err = failed; err != nil {
 						return false
 					}

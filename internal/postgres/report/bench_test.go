@@ -24,7 +24,7 @@ const (
 	benchInfluencers = 100
 	benchProducts    = 2_000
 	benchVisits      = 10_000_000
-	benchNulls       = 5_000_000 // visitors who did not buy
+	benchPaths       = 5_000_000 // visitors who did not buy
 )
 
 // fill sums orders of each day, as the processor does. An order has three touches in the
@@ -95,7 +95,7 @@ func fill(b *testing.B) *reporttest.Fixture {
 		fix.Traffic(company, visitorsOf(r, first.AddDate(0, 0, day).Format(time.DateOnly), came),
 			opened(first.AddDate(0, 0, day).Format(time.DateOnly)))
 	}
-	nulls := make([][]string, benchNulls/benchDays)
+	nulls := make([][]string, benchPaths/benchDays)
 	for day := range benchDays {
 		for i := range nulls {
 			nulls[i] = nil
@@ -103,7 +103,7 @@ func fill(b *testing.B) *reporttest.Fixture {
 				nulls[i] = append(nulls[i], c.name)
 			}
 		}
-		fix.Nulls(company, first.AddDate(0, 0, day).Format(time.DateOnly), facts.NullsFinal, nulls...)
+		fix.NonConverting(company, first.AddDate(0, 0, day).Format(time.DateOnly), facts.FinalCount, nulls...)
 	}
 	fix.Analyze()
 	return fix
@@ -114,11 +114,11 @@ func fill(b *testing.B) *reporttest.Fixture {
 func visitorsOf(r *rand.Rand, day string, came []string) (traffic []facts.Traffic) {
 	traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{benchVisits / benchDays}})
 	for _, of := range came {
-		traffic = append(traffic, facts.Traffic{Day: day, Of: of, Visitors: [5]int64{int64(1 + r.IntN(100))}})
+		traffic = append(traffic, facts.Traffic{Day: day, Subject: of, Visitors: [5]int64{int64(1 + r.IntN(100))}})
 	}
 	for p := range benchProducts {
 		n := int64(1 + r.IntN(50))
-		traffic = append(traffic, facts.Traffic{Day: day, Of: fmt.Sprint("p:p", p), Visitors: [5]int64{0, 4 * n, 2 * n, n, n / 2}})
+		traffic = append(traffic, facts.Traffic{Day: day, Subject: fmt.Sprint("p:p", p), Visitors: [5]int64{0, 4 * n, 2 * n, n, n / 2}})
 	}
 	return traffic
 }

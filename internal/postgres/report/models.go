@@ -181,7 +181,7 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 		return err
 	}
 	if r.query.Model == models.Markov {
-		if err := r.readNulls(ctx, paths); err != nil {
+		if err := r.readNonConverting(ctx, paths); err != nil {
 			return err
 		}
 	}

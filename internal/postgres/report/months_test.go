@@ -49,7 +49,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		orders = append(orders, order)
 	}
 	s.Sum(s.company, orders...)
-	nulls := map[string][][]string{} // the paths of null journeys, by day
+	nulls := map[string][][]string{} // non-converting paths, by day
 	for range 80 {
 		var path []string
 		for range 1 + r.IntN(4) {
@@ -59,7 +59,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		nulls[day] = append(nulls[day], path)
 	}
 	for day, paths := range nulls {
-		s.Nulls(s.company, day, facts.NullsFinal, paths...)
+		s.NonConverting(s.company, day, facts.FinalCount, paths...)
 	}
 	came := map[string]int64{} // visitors by day, and half as many who looked at p1
 	var traffic []facts.Traffic
@@ -67,7 +67,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		day, n := first.AddDate(0, 0, r.IntN(150)).Format(time.DateOnly), int64(1+r.IntN(50))
 		came[day] += 2 * n
 		traffic = append(traffic, facts.Traffic{Day: day, Visitors: [5]int64{2 * n}},
-			facts.Traffic{Day: day, Of: "p:p1", Visitors: [5]int64{0, n}})
+			facts.Traffic{Day: day, Subject: "p:p1", Visitors: [5]int64{0, n}})
 	}
 	for chunk := range slices.Chunk(traffic, 2) { // a day may come twice
 		s.Traffic(s.company, chunk, []facts.Clicks{{Day: chunk[0].Day, Code: "x", Clicks: 1}})
@@ -276,8 +276,8 @@ func TestMarkovOverTooManyChannelsIsRefused(t *testing.T) {
 		channels = append(channels, fmt.Sprint("channel ", i))
 	}
 	s.Sum(s.company, s.order("2026-03-01", 100, channels[:len(channels)-1]...))
-	// Channels of null journeys alone are one more, which gets nothing: a stranger can make them.
-	s.Nulls(s.company, "2026-03-01", facts.NullsFinal, []string{channels[0], "another", "one more"}, []string{"one more", channels[0]})
+	// Channels of non-converting paths alone are one more, which gets nothing: a stranger can make them.
+	s.NonConverting(s.company, "2026-03-01", facts.FinalCount, []string{channels[0], "another", "one more"}, []string{"one more", channels[0]})
 	q := reports.Query{CompanyID: s.company, Name: reports.Channels, Start: "2026-03-01", End: "2026-03-31", Model: models.Markov}
 	for _, by := range []reports.By{reports.ByDay, reports.ByMonth} {
 		q.By = by

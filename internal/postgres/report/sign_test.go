@@ -225,7 +225,7 @@ func TestSignsReadCheckouts(t *testing.T) {
 				ReceivedAt: when, VisitorID: visitor,
 				NetKey: fmt.Sprint(network, n%3), Trust: wire.TrustOpen, Via: wire.ViaJS, Identity: wire.Identity{CartKey: fmt.Sprint("k1:cart", n)}})
 			f.Visited(company, facts.Shopper{ShopperKey: facts.ShopperKey{Day: "2026-03-01", Visitor: facts.PackedShopper(visitor),
-				Of: facts.OfInfluencer(influencer, "")}, Stages: facts.StageVisited})
+				Subject: facts.OfInfluencer(influencer, "")}, Stages: facts.StageVisited})
 			if ordered {
 				id := fmt.Sprint("o", n)
 				f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: when, TotalMinor: 100})

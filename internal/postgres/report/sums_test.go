@@ -289,14 +289,14 @@ func TestVisitorsAndClicksAreReported(t *testing.T) {
 	s.Link(s.company, s.ana, s.spring, "abc")
 	s.Sum(s.company, s.paid(s.order("2026-03-01", 100, "Ana Prado"), s.ana, s.spring, "", 10))
 	s.Traffic(s.company, []facts.Traffic{
-		{Day: "2026-03-01", Of: facts.OfStore, Visitors: [5]int64{10, 5, 3, 2, 1}},
-		{Day: "2026-03-02", Of: facts.OfStore, Visitors: [5]int64{10}},
-		{Day: "2026-03-01", Of: facts.OfInfluencer(s.ana, s.spring), Visitors: [5]int64{4}},
-		{Day: "2026-03-02", Of: facts.OfInfluencer(s.beto, ""), Visitors: [5]int64{1}},
-		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{5, 5, 3, 2, 1}},
-		{Day: "2026-03-02", Of: facts.OfItem("sku-v1"), Visitors: [5]int64{1, 1}},
-		{Day: "2026-03-01", Of: facts.OfItem("unknown"), Visitors: [5]int64{1, 1}},
-		{Day: "2026-03-03", Of: facts.OfItem("v1"), Visitors: [5]int64{9, 9, 9, 9, 9}},
+		{Day: "2026-03-01", Subject: facts.OfStore, Visitors: [5]int64{10, 5, 3, 2, 1}},
+		{Day: "2026-03-02", Subject: facts.OfStore, Visitors: [5]int64{10}},
+		{Day: "2026-03-01", Subject: facts.OfInfluencer(s.ana, s.spring), Visitors: [5]int64{4}},
+		{Day: "2026-03-02", Subject: facts.OfInfluencer(s.beto, ""), Visitors: [5]int64{1}},
+		{Day: "2026-03-01", Subject: facts.OfItem("v1"), Visitors: [5]int64{5, 5, 3, 2, 1}},
+		{Day: "2026-03-02", Subject: facts.OfItem("sku-v1"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-01", Subject: facts.OfItem("unknown"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-03", Subject: facts.OfItem("v1"), Visitors: [5]int64{9, 9, 9, 9, 9}},
 	}, []facts.Clicks{{Day: "2026-03-01", Code: "abc", Clicks: 7}, {Day: "2026-03-03", Code: "abc", Clicks: 1}})
 	days := reports.Query{Name: reports.Sales, Start: "2026-03-01", End: "2026-03-02", By: reports.ByTotal}
 	s.want(days,
@@ -323,12 +323,12 @@ func TestMadeUpItemsDoNotHideTheFunnel(t *testing.T) {
 	s := sum(t)
 	s.Product(s.company, "p1", "Vestido", "v1")
 	traffic := []facts.Traffic{
-		{Day: "2026-03-01", Of: facts.OfItem("v1"), Visitors: [5]int64{1, 1}},
-		{Day: "2026-03-01", Of: facts.OfItem("no catalogue"), Visitors: [5]int64{3, 3, 1, 1, 1}},
+		{Day: "2026-03-01", Subject: facts.OfItem("v1"), Visitors: [5]int64{1, 1}},
+		{Day: "2026-03-01", Subject: facts.OfItem("no catalogue"), Visitors: [5]int64{3, 3, 1, 1, 1}},
 	}
 	const madeUp = reports.MaxRows + 1
 	for i := range madeUp {
-		traffic = append(traffic, facts.Traffic{Day: "2026-03-01", Of: facts.OfItem(fmt.Sprint("made up ", i)), Visitors: [5]int64{1, 1}})
+		traffic = append(traffic, facts.Traffic{Day: "2026-03-01", Subject: facts.OfItem(fmt.Sprint("made up ", i)), Visitors: [5]int64{1, 1}})
 	}
 	s.Traffic(s.company, traffic, nil)
 	report, err := s.DB.Report(t.Context(),

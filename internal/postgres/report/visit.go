@@ -83,7 +83,7 @@ var pageViewers = `
 	from ` + pagesRows.Unnest("p") + `
 	cross join lateral (
 		select ` + cases.FirstID("min(s.first_hour)") + ` as first_id, ` + cases.FirstID("max(s.last_hour) + 1") + ` as end_id
-		from sighting s
+		from observation s
 		where s.company_id = @company_id and s.kind = any(@own_kinds) and s.key = p.visitor and s.visitor = p.visitor
 			and s.slot between p.first_day and p.last_day) m
 	where exists (

@@ -2,7 +2,7 @@
 // (docs/attribution.md, "Channel credit"): they are to be equal all the time.
 //
 // The processor asks for checks beside its batches, and tells which days have changed.
-// internal/postgres/books has the SQL.
+// internal/postgres/upkeep has the SQL.
 package books
 
 import (

@@ -2,7 +2,7 @@ package books
 
 import "context"
 
-// Store reads what is to be equal. internal/postgres/books.Store is one. It is asked
+// Store reads what is to be equal. internal/postgres/upkeep.Books is one. It is asked
 // outside transactions of the processor.
 type Store interface {
 	// Imbalances returns where the credits of a company's days are not what the approved

@@ -43,7 +43,7 @@ func (a *Arrivals) Add(e *facts.Event, from Source) {
 	if s.from.Agent == "" {
 		s.from = from
 	}
-	s.came = append(s.came, arrived{e.Seq, e.ReceivedAt, e.Late()})
+	s.numbers = append(s.numbers, arrived{e.Seq, e.ReceivedAt, e.Late()})
 }
 
 // followed reports whether an event's number is looked at.
@@ -60,12 +60,12 @@ type arrived struct {
 
 // streamOf is a stream in a transaction.
 type streamOf struct {
-	id     []byte
-	day    time.Time // of its last event
-	from   Source    // of its first event
-	came   []arrived
-	told   []Once // what its sender gave up
-	stored *StoredStream
+	id      []byte
+	day     time.Time // of its last event
+	from    Source    // of its first event
+	numbers []arrived
+	told    []Once // what its sender gave up
+	stored  *StoredStream
 }
 
 // streamIn returns a stream of those by id, of which something came at an instant.
@@ -93,7 +93,7 @@ func (l *Ledger) followStreams(ctx context.Context, store Store, companyID strin
 				if s.from.Agent == "" {
 					s.from = l.notices[i].from
 				}
-				s.came = append(s.came, arrived{seq: n.Seq, at: l.notices[i].ReceivedAt})
+				s.numbers = append(s.numbers, arrived{seq: n.Seq, at: l.notices[i].ReceivedAt})
 			}
 		}
 	}
@@ -139,9 +139,9 @@ func (l *Ledger) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed
 	} else if !l.begin(s, days) {
 		return changed, false
 	}
-	slices.SortStableFunc(s.came, func(x, y arrived) int { return cmp.Compare(x.seq, y.seq) })
+	slices.SortStableFunc(s.numbers, func(x, y arrived) int { return cmp.Compare(x.seq, y.seq) })
 	var change Change
-	for _, n := range s.came {
+	for _, n := range s.numbers {
 		numbers.Add(n.seq, dayNumber(n.at), &change)
 	}
 	for _, o := range s.told {
@@ -160,7 +160,7 @@ func (l *Ledger) follow(s *streamOf, days map[time.Time]*rememberedDay) (changed
 // begin reports whether a stream that is new is to be followed. One that begins in its
 // middle with late events is not: it may have been followed long ago.
 func (l *Ledger) begin(s *streamOf, days map[time.Time]*rememberedDay) bool {
-	if !slices.ContainsFunc(s.came, func(n arrived) bool { return !n.late || n.seq == 1 }) {
+	if !slices.ContainsFunc(s.numbers, func(n arrived) bool { return !n.late || n.seq == 1 }) {
 		return false
 	}
 	day := days[facts.DayOf(s.day)]

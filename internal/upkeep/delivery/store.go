@@ -6,7 +6,7 @@ import (
 )
 
 // Store keeps the delivery ledger, in one transaction. Each method works on the rows of one company.
-// internal/postgres/delivery.Tx is one, and describes each method.
+// internal/postgres/upkeep.Delivery is one, and describes each method.
 type Store interface {
 	Count(ctx context.Context, companyID string, counts []Count) error
 	CountSources(ctx context.Context, companyID string, counts []SourceCount) error

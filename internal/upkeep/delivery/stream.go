@@ -3,7 +3,7 @@
 // Senders number their events, and a number that is left out is missing.
 //
 // The processor notes in a Ledger what a transaction counts, and writes it at the transaction's
-// end. internal/postgres/delivery has the SQL. There is no clock here. Everything is bounded,
+// end. internal/postgres/upkeep has the SQL. There is no clock here. Everything is bounded,
 // since anybody can make up streams and numbers.
 package delivery
 

@@ -68,7 +68,7 @@ func (l *Ledger) Write(ctx context.Context, store Store, companyID string) (Foun
 // rememberedDay is a StoredDay before the transaction and now.
 type rememberedDay struct {
 	StoredDay
-	was     StoredDay
+	before  StoredDay
 	changed bool
 }
 
@@ -106,7 +106,7 @@ func (l *Ledger) readDays(ctx context.Context, store Store, companyID string) (m
 		days[day].Streams, days[day].Seen, days[day].Unfollowed = d.Streams, d.Seen, d.Unfollowed
 	}
 	for _, d := range days {
-		d.was = d.StoredDay
+		d.before = d.StoredDay
 	}
 	return days, nil
 }
@@ -124,7 +124,7 @@ func (l *Ledger) writeDays(ctx context.Context, store Store, companyID string, d
 		if d.Day.After(newest) {
 			newest = d.Day
 		}
-		forget = forget || d.was.Streams+d.was.Seen == 0 || (d.was.Streams+d.was.Seen)/forgetEvery != (d.Streams+d.Seen)/forgetEvery
+		forget = forget || d.before.Streams+d.before.Seen == 0 || (d.before.Streams+d.before.Seen)/forgetEvery != (d.Streams+d.Seen)/forgetEvery
 	}
 	if len(list) == 0 {
 		return nil
@@ -175,8 +175,8 @@ func (l *Ledger) countOnce(ctx context.Context, store Store, companyID string,
 
 // Found is what ledgers add to metrics.
 type Found struct {
-	DroppedFor                map[string]int64 // by reason
-	Missing, Came, Unfollowed int64
+	DroppedFor                   map[string]int64 // by reason
+	Missing, Arrived, Unfollowed int64
 }
 
 // Add adds what another ledger has found.
@@ -184,7 +184,7 @@ func (f *Found) Add(other Found) {
 	for reason, n := range other.DroppedFor {
 		f.drop(reason, n)
 	}
-	f.Missing, f.Came, f.Unfollowed = f.Missing+other.Missing, f.Came+other.Came, f.Unfollowed+other.Unfollowed
+	f.Missing, f.Arrived, f.Unfollowed = f.Missing+other.Missing, f.Arrived+other.Arrived, f.Unfollowed+other.Unfollowed
 }
 
 func (f *Found) drop(reason string, n int64) {
@@ -197,5 +197,5 @@ func (f *Found) drop(reason string, n int64) {
 // miss takes events that are missing now; of n below 0 they were, and are no longer.
 func (f *Found) miss(n int64) {
 	f.Missing += max(n, 0)
-	f.Came += max(-n, 0)
+	f.Arrived += max(-n, 0)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Store is what the steps of an erasure read and write, in one transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Store interface {
 	NextErasure(ctx context.Context, companyID string) (*Erasure, error)
 	MoveErasure(ctx context.Context, companyID string, e *Erasure, orders, events int) error
@@ -30,10 +30,10 @@ type Store interface {
 	AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error
 
 	// Keep what follows from it for others' orders.
-	OrdersToSeal(ctx context.Context, companyID string, e *Erasure, limit int) ([]facts.SealCandidate, error)
+	OrdersToSnapshot(ctx context.Context, companyID string, e *Erasure, limit int) ([]facts.SnapshotCandidate, error)
 	QueueAround(ctx context.Context, companyID string, e *Erasure, cause facts.Cause) (int, error)
 	QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error)
-	SealFirsts(ctx context.Context, companyID string, orderIDs []string) error
+	KeepFirsts(ctx context.Context, companyID string, orderIDs []string) error
 
 	// Remove it.
 	NextErasedVisitor(ctx context.Context, companyID string, e *Erasure) (v Visitor, found bool, err error)
@@ -42,7 +42,7 @@ type Store interface {
 		ctx context.Context, companyID string, after uuid.UUID, limit int,
 	) (events []facts.Event, last uuid.UUID, looked int, err error)
 	DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error
-	EraseSightings(ctx context.Context, companyID string, e *Erasure, v Visitor) error
+	EraseObservations(ctx context.Context, companyID string, e *Erasure, v Visitor) error
 	EraseShopper(ctx context.Context, companyID, visitor, surrogate string) error
 	VisitorErased(ctx context.Context, companyID string, e *Erasure, visitor string) error
 	OrdersToErase(ctx context.Context, companyID string, e *Erasure, limit int) ([]string, error)
@@ -51,13 +51,13 @@ type Store interface {
 }
 
 // Known is what a batch asks of the erasures of its company, in its transaction.
-// internal/postgres/erasure.Tx is one, and describes each method.
+// internal/postgres/upkeep.Erasure is one, and describes each method.
 type Known interface {
 	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
 	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
 	EraseLate(ctx context.Context, companyID string, orders []LateOrder) error
-	SealedFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
+	SnapshotFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error)
 }
 
 // Orders are the orders of the processor's transaction. internal/postgres/factstore.Tx describes
@@ -83,13 +83,13 @@ type Turn struct {
 	Company string
 	Now     time.Time
 
-	// What processor does for an erasure. Seal stores the seals of the first orders, and their
-	// outcomes by them, and returns of how many; SealAll those of all.
-	Seal             func(ctx context.Context, list []facts.SealCandidate) (sealed int, err error)
-	SealAll          func(ctx context.Context, orderIDs []string) error
-	ComputeWaiting   func(ctx context.Context, orderIDs []string) error // those of the orders that wait in the queue
-	Remember         func(ctx context.Context, orderIDs []string) error // what reports count of orders, before they change
-	RebuildSightings func(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error)
+	// What processor does for an erasure. Snapshot stores the snapshots of the first orders, and their
+	// outcomes by them, and returns of how many; SnapshotAll those of all.
+	Snapshot            func(ctx context.Context, list []facts.SnapshotCandidate) (snapshotted int, err error)
+	SnapshotAll         func(ctx context.Context, orderIDs []string) error
+	ComputeWaiting      func(ctx context.Context, orderIDs []string) error // those of the orders that wait in the queue
+	Remember            func(ctx context.Context, orderIDs []string) error // what reports count of orders, before they change
+	RebuildObservations func(ctx context.Context, d facts.VisitorDay) (was []facts.Key, err error)
 }
 
 // Erasure asks to remove a person.

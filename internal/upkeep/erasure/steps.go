@@ -16,7 +16,7 @@ const (
 	erasedVersions = 2000  // orders whose earlier versions are looked at
 	erasedVisitors = 100   // visitors that are found
 	erasedEvents   = 1000  // events of a visitor that are looked at
-	sealedOrders   = 100   // orders that are looked for to be sealed
+	ordersToFind   = 100   // orders that are looked for to be snapshotted
 	aroundOrders   = 1000  // orders around those that are erased, of each window
 	unreadEvents   = 20000 // events that are looked at whether they have a visitor
 )
@@ -55,8 +55,8 @@ func (t *Turn) step(ctx context.Context, e *Erasure) (Done, error) {
 		return Done{}, t.findVersions(ctx, e)
 	case facts.EraseFindVisitors:
 		return Done{}, t.findVisitors(ctx, e)
-	case facts.EraseSealOrders:
-		return Done{}, t.sealAround(ctx, e)
+	case facts.EraseSnapshotOrders:
+		return Done{}, t.snapshotAround(ctx, e)
 	case facts.EraseVisitors:
 		return t.eraseVisitor(ctx, e)
 	case facts.EraseUnread:
@@ -136,7 +136,7 @@ func (t *Turn) findVisitors(ctx context.Context, e *Erasure) error {
 		return err
 	}
 	if len(list) == 0 {
-		e.next(facts.EraseSealOrders)
+		e.next(facts.EraseSnapshotOrders)
 		return nil
 	}
 	for i := range list {
@@ -148,9 +148,9 @@ func (t *Turn) findVisitors(ctx context.Context, e *Erasure) error {
 	return t.refuseErased(ctx, e, list)
 }
 
-// sealAround seals the orders whose evidence is about to be removed.
-func (t *Turn) sealAround(ctx context.Context, e *Erasure) error {
-	list, err := t.OrdersToSeal(ctx, t.Company, e, sealedOrders)
+// snapshotAround snapshots the orders whose evidence is about to be removed.
+func (t *Turn) snapshotAround(ctx context.Context, e *Erasure) error {
+	list, err := t.OrdersToSnapshot(ctx, t.Company, e, ordersToFind)
 	if err != nil {
 		return err
 	}
@@ -158,12 +158,12 @@ func (t *Turn) sealAround(ctx context.Context, e *Erasure) error {
 		e.next(facts.EraseVisitors)
 		return nil
 	}
-	_, err = t.Seal(ctx, list) // the others come next
+	_, err = t.Snapshot(ctx, list) // the others come next
 	return err
 }
 
 // eraseVisitor removes the next events of one of the person's visitors, and at their end its
-// sightings.
+// observations.
 func (t *Turn) eraseVisitor(ctx context.Context, e *Erasure) (done Done, err error) {
 	v, found, err := t.NextErasedVisitor(ctx, t.Company, e)
 	if err != nil {
@@ -188,8 +188,8 @@ func (t *Turn) eraseVisitor(ctx context.Context, e *Erasure) (done Done, err err
 		}
 	}
 	done.Events = len(gone)
-	// Orders that came after the erasure was asked for are not sealed.
-	if done.Queued, err = t.QueueHubs(ctx, t.Company, v.ID, facts.Cause{Kind: facts.CauseSeal}); err != nil {
+	// Orders that came after the erasure was asked for are not snapshotted.
+	if done.Queued, err = t.QueueHubs(ctx, t.Company, v.ID, facts.Cause{Kind: facts.CauseSnapshot}); err != nil {
 		return done, err
 	}
 	if err := t.DeleteEvents(ctx, t.Company, gone); err != nil {
@@ -207,7 +207,7 @@ func (t *Turn) eraseVisitor(ctx context.Context, e *Erasure) (done Done, err err
 	return done, t.endVisitor(ctx, e, v)
 }
 
-// rebuildDays makes the sightings of removed events' days anew.
+// rebuildDays makes the observations of removed events' days anew.
 func (t *Turn) rebuildDays(ctx context.Context, gone []facts.Event) error {
 	days := map[facts.VisitorDay]bool{}
 	for i := range gone {
@@ -216,23 +216,23 @@ func (t *Turn) rebuildDays(ctx context.Context, gone []facts.Event) error {
 		}
 	}
 	for _, d := range facts.SortedDays(days) {
-		if _, err := t.RebuildSightings(ctx, d); err != nil {
+		if _, err := t.RebuildObservations(ctx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// endVisitor removes the sightings of a visitor whose events are removed. Those of the day
+// endVisitor removes the observations of a visitor whose events are removed. Those of the day
 // and the hour in which the erasure was asked for are made anew: events may have come since.
 func (t *Turn) endVisitor(ctx context.Context, e *Erasure, v Visitor) error {
-	if err := t.EraseSightings(ctx, t.Company, e, v); err != nil {
+	if err := t.EraseObservations(ctx, t.Company, e, v); err != nil {
 		return err
 	}
 	for _, d := range []facts.VisitorDay{
 		{Visitor: v.ID, Day: facts.DayOf(e.AskedAt)}, {Visitor: v.ID, Day: facts.HourOf(e.AskedAt), Hour: true},
 	} {
-		if _, err := t.RebuildSightings(ctx, d); err != nil {
+		if _, err := t.RebuildObservations(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -245,7 +245,7 @@ func (t *Turn) endVisitor(ctx context.Context, e *Erasure, v Visitor) error {
 }
 
 // eraseUnread removes the person's events that no visitor has, and bots' that name the
-// person: no sighting leads to them, so all events are looked at. Then orders that came
+// person: no observation leads to them, so all events are looked at. Then orders that came
 // after the erasure was asked for are computed without what was removed.
 func (t *Turn) eraseUnread(ctx context.Context, e *Erasure) (done Done, err error) {
 	list, last, looked, err := t.UnreadEvents(ctx, t.Company, e.After.ID, unreadEvents)
@@ -264,7 +264,7 @@ func (t *Turn) eraseUnread(ctx context.Context, e *Erasure) (done Done, err erro
 		return done, nil
 	}
 	e.next(facts.EraseOrders)
-	done.Queued, err = t.QueueAround(ctx, t.Company, e, facts.Cause{Kind: facts.CauseSeal})
+	done.Queued, err = t.QueueAround(ctx, t.Company, e, facts.Cause{Kind: facts.CauseSnapshot})
 	return done, err
 }
 
@@ -341,10 +341,10 @@ func (t *Turn) keepAround(ctx context.Context, e *Erasure, ids []string, orders 
 	if err := t.ComputeWaiting(ctx, slices.Concat(ids, following)); err != nil {
 		return err
 	}
-	if err := t.SealFirsts(ctx, t.Company, slices.Concat(ids, following)); err != nil {
+	if err := t.KeepFirsts(ctx, t.Company, slices.Concat(ids, following)); err != nil {
 		return err
 	}
-	after, around := t.Index.Limits().SightingsAfter, map[string]bool{}
+	after, around := t.Index.Limits().ObservationsAfter, map[string]bool{}
 	lost := t.Index.HubCandidates(was, now)
 	for _, window := range t.Index.Windows() {
 		found, err := t.Orders.OrdersOfChangedKeys(ctx, t.Company, ids, lost, window, after, aroundOrders)
@@ -355,7 +355,7 @@ func (t *Turn) keepAround(ctx context.Context, e *Erasure, ids []string, orders 
 			around[id] = true
 		}
 	}
-	return t.SealAll(ctx, slices.Sorted(maps.Keys(around)))
+	return t.SnapshotAll(ctx, slices.Sorted(maps.Keys(around)))
 }
 
 // mostFollowing bounds the orders between a person's order and the next approved one with

@@ -1,9 +1,9 @@
-// Package nonconverting counts null journeys, which the field calls non-converting paths
-// (docs/reports.md, "Null journeys"): of each day a week after it, and for the last time once a
+// Package nonconverting counts non-converting paths (docs/reports.md,
+// "Non-converting paths"): of each day a week after it, and for the last time once a
 // window is over. Facts that come after that mark the day, and it is counted once more.
 //
 // The processor marks days with each batch, and calls Step beside the batches.
-// internal/postgres/nonconverting has the SQL. What a null journey is, and which facts change
+// internal/postgres/upkeep has the SQL. What a non-converting path is, and which facts change
 // those of which days, the rules say (Rules); there is no clock here.
 package nonconverting
 
@@ -26,46 +26,46 @@ const (
 )
 
 // Anybody can send late events, and so let final days be counted again. The first time that is
-// done facts.NullsAgain after the last count; each further time the wait is twice as long,
+// done facts.CountAgain after the last count; each further time the wait is twice as long,
 // MostWaits times, which makes it 27 days, until no count was needed for Quiet.
 const (
 	MostWaits = 5
 	Quiet     = 60 * 24 * time.Hour
 )
 
-// Count is how far the count of a day's null journeys has come.
+// Count is how far the count of a day's non-converting paths has come.
 type Count struct {
 	Day      string // YYYY-MM-DD, in the store's time zone
-	Round    facts.NullRound
+	Round    facts.CountRound
 	Marks    int64     // of the day when the count began
 	BeganAt  time.Time // UTC
 	After    []byte    // the last visitor that was looked at, packed
 	Journeys int64
-	LeftOut  int64  // of these: in no step
-	Steps    []byte // rollup.NullSteps, packed
+	LeftOut  int64 // of these: in no step
+	Steps    rollup.Steps
 }
 
-// Store counts null journeys, in one transaction. Each method works on the rows of one company.
-// internal/postgres/nonconverting.Tx is one, and describes each method.
+// Store counts non-converting paths, in one transaction. Each method works on the rows of one company.
+// internal/postgres/upkeep.NonConvertingPaths is one, and describes each method.
 type Store interface {
 	Mark(ctx context.Context, companyID string, days []facts.DaySpan) error
 	Count(ctx context.Context, companyID string) (*Count, error)
-	Due(ctx context.Context, companyID string, rounds facts.NullRounds) (*Count, error)
+	Due(ctx context.Context, companyID string, rounds facts.CountRounds) (*Count, error)
 	Begin(ctx context.Context, companyID string, due *Count, now time.Time) error
 	VisitorsOfDay(ctx context.Context, companyID, day string, after []byte, limit int) (visitors []string, last []byte, err error)
 	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
-	Bought(ctx context.Context, companyID string, journeys []facts.NullJourney) (map[int]bool, error)
+	Bought(ctx context.Context, companyID string, journeys []facts.NonConvertingPath) (map[int]bool, error)
 	GoOn(ctx context.Context, companyID string, c *Count) error
 	End(ctx context.Context, companyID string, c *Count) error
 }
 
 // Rules are a company's. internal/attribution.Index are some, and describe each method.
 type Rules interface {
-	NullRounds(now time.Time) facts.NullRounds
-	NullEvents(day string) (from, to time.Time, err error)
-	NullJourney(visitor string, events []facts.Event, day string) (j facts.NullJourney, ok bool, err error)
-	NullsReadingEvent(at, now time.Time) (days facts.DaySpan, ok bool)
-	NullsReadingOrder(createdAt, now time.Time) (days facts.DaySpan, ok bool)
+	CountRounds(now time.Time) facts.CountRounds
+	PathEvents(day string) (from, to time.Time, err error)
+	NonConvertingPath(visitor string, events []facts.Event, day string) (j facts.NonConvertingPath, ok bool, err error)
+	PathsReadingEvent(at, now time.Time) (days facts.DaySpan, ok bool)
+	PathsReadingOrder(createdAt, now time.Time) (days facts.DaySpan, ok bool)
 }
 
 // Step begins the count of the next day that is due, or looks at the day's next visitors, at most
@@ -81,7 +81,7 @@ func Step(ctx context.Context, store Store, rules Rules, companyID string, now t
 		ended, err = goOn(ctx, store, rules, companyID, count, chunk)
 		return true, ended, err
 	}
-	due, err := store.Due(ctx, companyID, rules.NullRounds(now))
+	due, err := store.Due(ctx, companyID, rules.CountRounds(now))
 	if err != nil || due == nil {
 		return false, false, err
 	}
@@ -91,13 +91,9 @@ func Step(ctx context.Context, store Store, rules Rules, companyID string, now t
 	return true, false, store.Begin(ctx, companyID, due, now)
 }
 
-// goOn adds the next visitors' null journeys to a count, and ends it behind the last.
+// goOn adds the next visitors' non-converting paths to a count, and ends it behind the last.
 func goOn(ctx context.Context, store Store, rules Rules, companyID string, count *Count, chunk int) (ended bool, err error) {
 	visitors, last, err := store.VisitorsOfDay(ctx, companyID, count.Day, count.After, chunk)
-	if err != nil {
-		return false, err
-	}
-	steps, err := rollup.UnpackNullSteps(count.Steps)
 	if err != nil {
 		return false, err
 	}
@@ -108,21 +104,22 @@ func goOn(ctx context.Context, store Store, rules Rules, companyID string, count
 		}
 		for _, j := range journeys {
 			count.Journeys++
-			if !steps.Add(j.Path) {
+			if !count.Steps.Add(j.Path) {
 				count.LeftOut++
 			}
 		}
 	}
-	count.After, count.Steps = last, steps.Pack()
+	count.After = last
 	if len(visitors) < chunk {
 		return true, store.End(ctx, companyID, count)
 	}
 	return false, store.GoOn(ctx, companyID, count)
 }
 
-// journeysOf returns the null journeys of visitors that end on a day.
-func journeysOf(ctx context.Context, store Store, rules Rules, companyID, day string, visitors []string) ([]facts.NullJourney, error) {
-	from, to, err := rules.NullEvents(day)
+// journeysOf returns the non-converting paths of visitors that end on a day.
+func journeysOf(ctx context.Context, store Store, rules Rules, companyID, day string,
+	visitors []string) ([]facts.NonConvertingPath, error) {
+	from, to, err := rules.PathEvents(day)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +127,9 @@ func journeysOf(ctx context.Context, store Store, rules Rules, companyID, day st
 	if err != nil {
 		return nil, err
 	}
-	var journeys []facts.NullJourney
+	var journeys []facts.NonConvertingPath
 	for i, visitor := range visitors {
-		j, ok, err := rules.NullJourney(visitor, events[i], day)
+		j, ok, err := rules.NonConvertingPath(visitor, events[i], day)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +144,7 @@ func journeysOf(ctx context.Context, store Store, rules Rules, companyID, day st
 	if err != nil {
 		return nil, err
 	}
-	var nulls []facts.NullJourney
+	var nulls []facts.NonConvertingPath
 	for i, j := range journeys {
 		if !bought[i] {
 			nulls = append(nulls, j)

@@ -10,13 +10,13 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// Marks are the days of which facts of a transaction change null journeys that may have been
+// Marks are the days of which facts of a transaction change non-converting paths that may have been
 // counted for the last time. The zero value has none.
 type Marks struct{ spans []facts.DaySpan }
 
-// Event notes the days whose null journeys read an event of an instant.
+// Event notes the days whose non-converting paths read an event of an instant.
 func (m *Marks) Event(rules Rules, at, now time.Time) {
-	if days, ok := rules.NullsReadingEvent(at, now); ok {
+	if days, ok := rules.PathsReadingEvent(at, now); ok {
 		m.spans = append(m.spans, days)
 	}
 }
@@ -24,7 +24,7 @@ func (m *Marks) Event(rules Rules, at, now time.Time) {
 // Order does the same for an order, which has the versions before and now has the versions after:
 // where it came or moved, was cancelled or is not any more, or is joined by other keys.
 func (m *Marks) Order(rules Rules, before, after []facts.StoredVersion, now time.Time) {
-	if _, old := rules.NullsReadingOrder(after[0].Order.CreatedAt, now); !old && len(before) == 0 {
+	if _, old := rules.PathsReadingOrder(after[0].Order.CreatedAt, now); !old && len(before) == 0 {
 		return // a new order, as most are
 	}
 	is := facts.Fold(after)
@@ -34,11 +34,11 @@ func (m *Marks) Order(rules Rules, before, after []facts.StoredVersion, now time
 		if !cancelled && was.CreatedAt.Equal(is.CreatedAt) && slices.Equal(facts.OrderJoins(&was), facts.OrderJoins(&is)) {
 			return
 		}
-		if days, ok := rules.NullsReadingOrder(was.CreatedAt, now); ok {
+		if days, ok := rules.PathsReadingOrder(was.CreatedAt, now); ok {
 			m.spans = append(m.spans, days)
 		}
 	}
-	if days, ok := rules.NullsReadingOrder(is.CreatedAt, now); ok {
+	if days, ok := rules.PathsReadingOrder(is.CreatedAt, now); ok {
 		m.spans = append(m.spans, days)
 	}
 }

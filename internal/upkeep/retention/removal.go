@@ -20,24 +20,24 @@ type Removal struct {
 	began   time.Time
 	from    time.Time    // events before it are removed: a UTC day's beginning
 	spans   []facts.Span // of orders that read events from before it
-	since   time.Time    // of the other orders, those that have changed since then may need a seal
+	since   time.Time    // of the other orders, those that have changed since then may need a snapshot
 	cursor  cursor
 	chunk   int // events that one transaction removes
 }
 
 // New returns the removal that a company needs at an instant, by its rules and how far the one
 // before has come, and nil where it keeps its events. One transaction removes chunk events at
-// most, and seals a twentieth as many orders.
+// most, and snapshots a twentieth as many orders.
 func New(index *attribution.Index, was Progress, now time.Time, chunk int) *Removal {
 	from := index.RetainFrom(now)
 	if from.IsZero() {
 		return nil
 	}
 	r := &Removal{company: was.CompanyID, began: now, from: from, spans: index.Reading(from), since: now, chunk: chunk}
-	if !was.DoneAt.IsZero() && !from.Before(was.Until) { // all orders up to then are sealed but those that came later
+	if !was.DoneAt.IsZero() && !from.Before(was.Until) { // all orders up to then are snapshotted but those that came later
 		first := index.AllReading(was.Until).AddDate(0, 0, -2) // a store's day may end after UTC's
 		r.since = was.DoneAt
-		r.cursor.order = facts.SealCandidate{Day: first.Format(time.DateOnly), CreatedAt: first}
+		r.cursor.order = facts.SnapshotCandidate{Day: first.Format(time.DateOnly), CreatedAt: first}
 	}
 	r.since = r.since.Add(-sinceMargin)
 	return r
@@ -46,7 +46,7 @@ func New(index *attribution.Index, was Progress, now time.Time, chunk int) *Remo
 // From returns the instant before which events are removed.
 func (r *Removal) From() time.Time { return r.from }
 
-// orders is how many orders one transaction seals.
+// orders is how many orders one transaction snapshots.
 func (r *Removal) orders() int { return max(1, r.chunk/20) }
 
 // shopperDay returns the day before which visitors' days are removed, in the store's time
@@ -55,9 +55,9 @@ func (r *Removal) shopperDay() string { return r.from.AddDate(0, 0, -1).Format(t
 
 // cursor is how far a removal has come.
 type cursor struct {
-	order facts.SealCandidate // the last one that was looked at
-	event uuid.UUID           // the last one that was looked at
-	ahead bool                // of the events with ids after now
+	order facts.SnapshotCandidate // the last one that was looked at
+	event uuid.UUID               // the last one that was looked at
+	ahead bool                    // of the events with ids after now
 }
 
 // step is what one transaction did, and what the next one does; nil: all is done.
@@ -73,7 +73,7 @@ type step struct {
 func (r *Removal) Run(
 	ctx context.Context, transact func(f func(ctx context.Context, t *Turn) error) error, report func(Removed),
 ) (sum Removed, err error) {
-	for next := r.seal; next != nil; {
+	for next := r.snapshot; next != nil; {
 		var done step
 		if err := transact(func(ctx context.Context, t *Turn) (err error) {
 			done, err = next(ctx, t)
@@ -90,42 +90,42 @@ func (r *Removal) Run(
 	return sum, nil
 }
 
-// Count counts what Run would remove, and changes nothing. Sightings are not counted.
+// Count counts what Run would remove, and changes nothing. Observations are not counted.
 func (r *Removal) Count(ctx context.Context, store Store) (counted Removed, err error) {
 	if counted, err = store.CountOld(ctx, r.company, r.from, r.shopperDay()); err != nil {
 		return counted, err
 	}
-	counted.Sealed, err = store.CountUnsealed(ctx, r.company, r.spans)
+	counted.Snapshots, err = store.CountWithoutSnapshot(ctx, r.company, r.spans)
 	return counted, err
 }
 
-// seal seals the next orders, by day.
-func (r *Removal) seal(ctx context.Context, t *Turn) (step, error) {
-	list, err := t.Unsealed(ctx, r.company, r.spans, r.cursor.order, r.orders())
+// snapshot snapshots the next orders, by day.
+func (r *Removal) snapshot(ctx context.Context, t *Turn) (step, error) {
+	list, err := t.WithoutSnapshot(ctx, r.company, r.spans, r.cursor.order, r.orders())
 	if err != nil {
 		return step{}, err
 	}
-	done := step{cursor: r.cursor, next: r.seal, removed: Removed{Sealed: len(list)}}
+	done := step{cursor: r.cursor, next: r.snapshot, removed: Removed{Snapshots: len(list)}}
 	if len(list) == 0 {
 		done.next = r.events
-		return done, t.BeginRemoval(ctx, r.company, r.from, t.Index.NullsFrom(r.from))
+		return done, t.BeginRemoval(ctx, r.company, r.from, t.Index.PathsFrom(r.from))
 	}
-	if done.removed.Sealed, err = t.Seal(ctx, list); err != nil {
+	if done.removed.Snapshots, err = t.Snapshot(ctx, list); err != nil {
 		return step{}, err
 	}
-	done.cursor.order = list[done.removed.Sealed-1]
+	done.cursor.order = list[done.removed.Snapshots-1]
 	return done, nil
 }
 
-// events removes the next events, after sealing the orders that have come meanwhile.
+// events removes the next events, after snapshotting the orders that have come meanwhile.
 func (r *Removal) events(ctx context.Context, t *Turn) (step, error) {
-	late, err := t.UnsealedSince(ctx, r.company, r.spans, r.since, r.orders())
+	late, err := t.WithoutSnapshotSince(ctx, r.company, r.spans, r.since, r.orders())
 	if err != nil {
 		return step{}, err
 	}
 	done := step{cursor: r.cursor, next: r.events}
 	if len(late) > 0 {
-		done.removed.Sealed, err = t.Seal(ctx, late)
+		done.removed.Snapshots, err = t.Snapshot(ctx, late)
 		return done, err
 	}
 	end := r.from
@@ -137,7 +137,7 @@ func (r *Removal) events(ctx context.Context, t *Turn) (step, error) {
 		return step{}, err
 	}
 	done.removed.Events, done.cursor.event = removed, last
-	if done.removed.Sightings, err = t.RemoveSightings(ctx, r.company, visitors, r.from); err != nil {
+	if done.removed.Observations, err = t.RemoveObservations(ctx, r.company, visitors, r.from); err != nil {
 		return step{}, err
 	}
 	switch {

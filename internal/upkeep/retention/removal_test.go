@@ -13,26 +13,26 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// fake is a Store with so many orders to seal, and pages of events that are full until they are short.
+// fake is a Store with so many orders to snapshot, and pages of events that are full until they are short.
 type fake struct {
 	Store
 	old, late, pages int
 	did              []string
 }
 
-func (f *fake) take(n *int) []facts.SealCandidate {
+func (f *fake) take(n *int) []facts.SnapshotCandidate {
 	if *n == 0 {
 		return nil
 	}
 	*n--
-	return []facts.SealCandidate{{OrderID: "o"}}
+	return []facts.SnapshotCandidate{{OrderID: "o"}}
 }
 
-func (f *fake) Unsealed(context.Context, string, []facts.Span, facts.SealCandidate, int) ([]facts.SealCandidate, error) {
+func (f *fake) WithoutSnapshot(context.Context, string, []facts.Span, facts.SnapshotCandidate, int) ([]facts.SnapshotCandidate, error) {
 	return f.take(&f.old), nil
 }
 
-func (f *fake) UnsealedSince(context.Context, string, []facts.Span, time.Time, int) ([]facts.SealCandidate, error) {
+func (f *fake) WithoutSnapshotSince(context.Context, string, []facts.Span, time.Time, int) ([]facts.SnapshotCandidate, error) {
 	return f.take(&f.late), nil
 }
 
@@ -51,7 +51,7 @@ func (f *fake) RemoveEvents(
 	return after, nil, limit, limit, nil
 }
 
-func (f *fake) RemoveSightings(context.Context, string, []string, time.Time) (int, error) {
+func (f *fake) RemoveObservations(context.Context, string, []string, time.Time) (int, error) {
 	return 0, nil
 }
 
@@ -77,23 +77,23 @@ func run(t *testing.T, f *fake, fails int) (Removed, error) {
 		if fails--; fails == 0 {
 			return errStopped
 		}
-		return step(t.Context(), &Turn{Store: f, Index: index, Seal: func(_ context.Context, list []facts.SealCandidate) (int, error) {
-			f.did = append(f.did, "seal")
+		return step(t.Context(), &Turn{Store: f, Index: index, Snapshot: func(_ context.Context, list []facts.SnapshotCandidate) (int, error) {
+			f.did = append(f.did, "snapshot")
 			return len(list), nil
 		}})
 	}, nil)
 }
 
-// No event goes before the orders that read it are sealed: those of before, and those that came since.
+// No event goes before the orders that read it are snapshotted: those of before, and those that came since.
 func TestOrdersAreSealedBeforeEventsGo(t *testing.T) {
 	t.Parallel()
 	f := &fake{old: 2, late: 1, pages: 1}
 	sum, err := run(t, f, -1)
 	want := []string{
-		"seal", "seal", "begin", "seal", "events until 2026-03-03", "events until 2026-03-03",
+		"snapshot", "snapshot", "begin", "snapshot", "events until 2026-03-03", "events until 2026-03-03",
 		"events until " + facts.NoLaterID.Format(time.DateOnly), "shoppers", "end",
 	}
-	if err != nil || !slices.Equal(f.did, want) || sum != (Removed{Sealed: 3, Events: 20}) {
+	if err != nil || !slices.Equal(f.did, want) || sum != (Removed{Snapshots: 3, Events: 20}) {
 		t.Errorf("%v, %+v: %v", f.did, sum, err)
 	}
 }
@@ -103,8 +103,8 @@ func TestARemovalEndsWhereATransactionFails(t *testing.T) {
 	t.Parallel()
 	f := &fake{old: 1, pages: 2}
 	sum, err := run(t, f, 4)
-	want := []string{"seal", "begin", "events until 2026-03-03"}
-	if !errors.Is(err, errStopped) || !slices.Equal(f.did, want) || sum != (Removed{Sealed: 1, Events: 20}) {
+	want := []string{"snapshot", "begin", "events until 2026-03-03"}
+	if !errors.Is(err, errStopped) || !slices.Equal(f.did, want) || sum != (Removed{Snapshots: 1, Events: 20}) {
 		t.Errorf("%v, %+v: %v", f.did, sum, err)
 	}
 }

@@ -3,7 +3,7 @@
 // sums them, and says what the closed statement has and carries.
 //
 // The processor stores the records with a batch, and calls CloseNext between two batches.
-// internal/postgres/statements has the SQL. There is no clock and no rule of attribution here.
+// internal/postgres/upkeep has the SQL. There is no clock and no rule of attribution here.
 package statements
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Store works on the statements of companies, in one transaction. Each method works on the rows of
-// one company. internal/postgres/statements.Tx is one, and describes each method.
+// one company. internal/postgres/upkeep.Statements is one, and describes each method.
 type Store interface {
 	Insert(ctx context.Context, companyID string, asked []Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []Payment) error

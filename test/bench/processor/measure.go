@@ -49,7 +49,7 @@ type measured struct {
 }
 
 // tablesOfEvents have rows of events; all other rows are of orders.
-var tablesOfEvents = []string{"event_fact", "sighting", "delivery", "delivery_day", "delivery_source", "stream", "shopper_day",
+var tablesOfEvents = []string{"event_fact", "observation", "delivery", "delivery_day", "delivery_source", "stream", "shopper_day",
 	"traffic_day", "click_day"}
 
 // pause is how long to wait between two looks at the processor.

@@ -5,14 +5,8 @@
 package citus
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"time"
 
 	"github.com/tributary-io/tributary/test/devtest"
@@ -60,7 +54,8 @@ func Section() prove.Section {
 				if err != nil {
 					return prove.Result{}, err
 				}
-				counts, problems, err := test(ctx, e.Citus, s.path, s.run, s.skip)
+				counts, problems, err := prove.Tests(ctx, timeout, devtest.CitusVariable+"="+e.Citus,
+					"-parallel=2", "-run="+s.run, "-skip="+s.skip, s.path)
 				return prove.Result{
 					Cells:    []string{fmt.Sprint(counts["pass"]), fmt.Sprint(counts["fail"]), fmt.Sprint(counts["skip"]), cluster},
 					Problems: problems,
@@ -68,39 +63,4 @@ func Section() prove.Section {
 			}})
 	}
 	return section
-}
-
-// test runs tests of a package on a cluster. It returns how many of them passed, failed and
-// were skipped, and the names of those that failed.
-func test(ctx context.Context, dsn, path, run, skip string) (counts map[string]int, failed []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout+time.Minute)
-	defer cancel()
-	//nolint:gosec // arguments of our own
-	command := exec.CommandContext(ctx, "go", "test", "-json", "-count=1", "-parallel=2", "-timeout="+timeout.String(),
-		"-run="+run, "-skip="+skip, path)
-	command.Env = append(os.Environ(), devtest.CitusVariable+"="+dsn)
-	output, err := command.Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) { // tests that fail are counted
-		return nil, nil, err
-	}
-	counts = map[string]int{}
-	lines := bufio.NewScanner(bytes.NewReader(output))
-	for lines.Scan() {
-		var line struct{ Action, Test string }
-		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Test == "" {
-			continue
-		}
-		counts[line.Action]++
-		if line.Action == "fail" {
-			failed = append(failed, line.Test)
-		}
-	}
-	if err == nil && counts["pass"] == 0 {
-		return nil, nil, fmt.Errorf("no test of %s ran", path)
-	}
-	if err != nil && len(failed) == 0 {
-		failed = []string{fmt.Sprintf("%s: %v", path, err)}
-	}
-	return counts, failed, lines.Err()
 }

@@ -32,7 +32,7 @@ import (
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
 	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
-	return append(all, citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
+	return append(all, randomSection(), citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
 }
 
 func main() {

@@ -33,20 +33,11 @@ type Size struct {
 	moves   int           // of leaders
 }
 
-// Full is the size of `make prove`, about 700 events a second; Short is one for
-// `make test`.
+// Full is the size of `make prove`, about 700 events a second.
 func Full() Size {
 	return Size{
 		shape:   shape{companies: 8, clients: 4, batch: 5, pause: 100 * time.Millisecond},
 		between: 3000, rounds: 3, stopped: 15 * time.Second, gone: time.Minute, cut: 20 * time.Second, moves: 10,
-	}
-}
-
-// Short sends a fifth as much.
-func Short() Size {
-	return Size{
-		shape:   shape{companies: 4, clients: 4, batch: 5, pause: 200 * time.Millisecond},
-		between: 150, rounds: 1, stopped: 2 * time.Second, gone: 3 * time.Second, cut: 2 * time.Second, moves: 3,
 	}
 }
 

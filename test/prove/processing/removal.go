@@ -44,7 +44,8 @@ type companyKey struct {
 }
 
 // removalTables are those that the two write. One is held at each kill, in turn.
-var removalTables = []string{"erased_order", "event_fact", "sighting", "order_version", "orders", "erasure", "seal", "order_key"}
+var removalTables = []string{"erased_order", "event_fact", "observation", "order_version", "orders", "erasure",
+	"evidence_snapshot", "order_key"}
 
 // Do applies facts, erases persons and removes all events, with kills, and compares the
 // ledger with the one before.
@@ -121,7 +122,7 @@ func (r Removal) check(ctx context.Context, s *stand, keys []companyKey, before 
 		o.Problems = append(o.Problems, fmt.Sprintf("only %d kills came inside of a transaction", o.Kills))
 	}
 	for what, sql := range map[string]string{
-		"events": `select count(*) from event_fact`, "sightings": `select count(*) from sighting`,
+		"events": `select count(*) from event_fact`, "observations": `select count(*) from observation`,
 		"visitors' days":   `select count(*) from shopper_day`,
 		"keys of erasures": `select count(*) from erasure_key`, "visitors of erasures": `select count(*) from erasure_visitor`,
 		"orders without surrogates": `select count(*) from erased_order where surrogates is null`,

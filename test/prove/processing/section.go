@@ -46,9 +46,6 @@ const textOfJob = "" +
 	"at least\n" +
 	"half of the job waits. In the end every order of the job is paid once, and `tributary verify` finds no difference."
 
-// ShortJob is the size of the job for tests.
-func ShortJob(p Place) JobRun { return JobRun{Place: p, Orders: 3000, Live: 5, Kills: 1} }
-
 // FullJob is the size of `make prove`.
 func FullJob(p Place) JobRun { return JobRun{Place: p, Orders: 40_000, Live: 100, Kills: 2} }
 
@@ -112,7 +109,7 @@ const textOfStranger = "" +
 	"be read.\n" +
 	"The processor has a hard limit of 512 MiB of data (RLIMIT_DATA), and may have 256 MiB of memory."
 
-// StrangersCost is the size for tests and `make prove`.
+// StrangersCost is the size of `make prove`.
 func StrangersCost(p Place) StrangerRun {
 	return StrangerRun{Place: p, Visitors: 20, Events: 4000, Orders: 40, Rounds: 2, Pokes: 10, MaxData: 512 << 20,
 		Pace: 100 * time.Millisecond}
@@ -165,11 +162,6 @@ const textOfScale = "" +
 	"processor tried to\n" +
 	"commit after others had taken over."
 
-// ShortScale is the size for tests: two processors, then four.
-func ShortScale(p Place) ScaleRun {
-	return ScaleRun{Place: p, Size: Size{Stores: 6, Shoppers: 20}, Processors: []int{2, 4}, Freezes: []Freeze{FrozenBefore}, Seed: 1}
-}
-
 // FullScale is the size of `make prove`.
 func FullScale(p Place, processors int, seed uint64) ScaleRun {
 	return ScaleRun{Place: p, Size: Size{Stores: 12, Shoppers: 300}, Processors: []int{processors},
@@ -205,13 +197,11 @@ func scaleSection() prove.Section {
 const textOfRemoval = "" +
 	"Four persons of each store are erased, and then all events are removed by age (`tributary retain`), after the orders that read " +
 	"them are\n" +
-	"sealed. The process that does it is SIGKILLed eight times in each of the two; *kills* are those that came inside of a transaction. " +
+	"snapshotted. The process that does it is SIGKILLed eight times in each of the two; *kills* are those that came inside of a " +
+	"transaction. " +
 	"*Same ledger, nothing left*: the ledger hash is\n" +
 	"that of before both, and that of a replay by `tributary verify`, which finds no other sums of reports either; and no event, no\n" +
-	"sighting, no visitor's day, no key of an erasure and no key of the persons in orders is left."
-
-// ShortRemoval is the size of removals for tests.
-func ShortRemoval(p Place) Removal { return Removal{Place: p, Size: Short(), Seed: 1, Kills: 4} }
+	"observation, no visitor's day, no key of an erasure and no key of the persons in orders is left."
 
 // FullRemoval is the size of `make prove`.
 func FullRemoval(p Place, seed uint64) Removal {

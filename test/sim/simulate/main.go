@@ -67,7 +67,13 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
+	// The next run of the same world need not compile it again.
+	compiled, err := wazero.NewCompilationCacheWithDir(filepath.Join(filepath.Dir(*world), "compiled"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, compiled.Close(ctx)) }()
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCompilationCache(compiled))
 	defer func() { err = errors.Join(err, runtime.Close(ctx)) }()
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
 		return err

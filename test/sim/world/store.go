@@ -145,7 +145,7 @@ func (s session) DropEmptyMonths(ctx context.Context, _ time.Time) ([]string, er
 	return nil, s.trip(ctx)
 }
 
-// CompaniesAfter: null journeys are not the simulation's.
+// CompaniesAfter: non-converting paths are not the simulation's.
 func (s session) CompaniesAfter(context.Context, string, int) ([]string, error) { return nil, nil }
 
 // Unfinished: nothing is asked for here.
@@ -201,7 +201,7 @@ type transaction struct {
 func (t *transaction) parts() processor.Tx {
 	return processor.Tx{
 		Offsets: t, Events: t, Traffic: t, Orders: t, Queue: t,
-		Delivery: counted{t.written.counts}, NullJourneys: noNullJourneys{}, Statements: noStatements{},
+		Delivery: counted{t.written.counts}, NonConvertingPaths: noNonConvertingPaths{}, Statements: noStatements{},
 	}
 }
 
@@ -319,10 +319,10 @@ func (t *transaction) AddTraffic(context.Context, string, []facts.Traffic) error
 
 func (t *transaction) AddClicks(context.Context, string, []facts.Clicks) error { return nil }
 
-// noNullJourneys: null journeys are not the simulation's. No day of them was counted that facts could change.
-type noNullJourneys struct{ nonconverting.Store }
+// noNonConvertingPaths: non-converting paths are not the simulation's. No day of them was counted that facts could change.
+type noNonConvertingPaths struct{ nonconverting.Store }
 
-func (noNullJourneys) Mark(context.Context, string, []facts.DaySpan) error { return nil }
+func (noNonConvertingPaths) Mark(context.Context, string, []facts.DaySpan) error { return nil }
 
 // noStatements: statements are stored with none, and nobody closes one here.
 type noStatements struct{ statements.Store }
@@ -335,9 +335,11 @@ func (t *transaction) EventsOfDay(context.Context, string, facts.VisitorDay, int
 	return nil, nil
 }
 
-func (t *transaction) WidenSightings(context.Context, string, []facts.Sighting) error { return nil }
+func (t *transaction) WidenObservations(context.Context, string, []facts.Observation) error {
+	return nil
+}
 
-func (t *transaction) DeleteSightings(context.Context, string, facts.VisitorDay) ([]facts.Key, error) {
+func (t *transaction) DeleteObservations(context.Context, string, facts.VisitorDay) ([]facts.Key, error) {
 	return nil, nil
 }
 

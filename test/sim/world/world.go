@@ -52,7 +52,7 @@ type eventState struct {
 	machines    map[int]bool
 	acked       time.Time
 	position    int  // of its first copy in the log; -1: none
-	refused     bool // for itself: it may be set aside, and sent out of order
+	refused     bool // for itself: it may be quarantined, and sent out of order
 }
 
 // maxViolations of a report; the first says what went wrong.

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/sdk/core"
+)
+
+// This file reads the non-converting paths that the processor counts (docs/reports.md, "Non-converting
+// paths").
+
+// uncounted is the SQL of the last day before the first one that is to be counted in a round
+// and is not. Days whose events were removed before they were counted are to be counted in
+// none.
+func uncounted(round string) string {
+	return `(
+		select min(t.day) - 1 from traffic_day t left join nonconverting_day n on n.company_id = @company_id and n.day = t.day
+		where t.company_id = @company_id and t.of = '' and t.visited > 0 and coalesce(n.round, 0) < ` + round + `
+			and t.day >= ` + postgres.PathsFrom + `)`
+}
+
+var nonConvertingOfReport = `
+	select coalesce(sum(journeys) filter (where day between @from and @to), 0)::bigint,
+	coalesce(sum(left_out) filter (where day between @from and @to), 0)::bigint,
+		least(max(day), ` + uncounted("1") + `), least(max(day) filter (where round = 2), ` + uncounted("2") + `)
+	from nonconverting_day where company_id = @company_id and round > 0 having count(*) > 0`
+
+// nulls adds how many non-converting paths the report's days have.
+func (r *reading) nulls(ctx context.Context) error {
+	rows, err := r.tx.Query(ctx, nonConvertingOfReport, r.args(nonConvertingOfReport))
+	if err != nil {
+		return err
+	}
+	var n reports.NonConvertingPaths
+	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error {
+		return nil
+	})
+	r.SetNonConverting(n)
+	return err
+}
+
+const stepsOfPaths = `
+	select day - @from::date, steps from nonconverting_day where company_id = @company_id and day between @from and @to and round > 0
+	and steps <> '{}'`
+
+// readNonConverting adds the steps of non-converting paths to the tallies of periods that have orders:
+// without an order nobody gets anything.
+func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) error {
+	rows, err := r.tx.Query(ctx, stepsOfPaths, r.args(stepsOfPaths))
+	if err != nil {
+		return err
+	}
+	var day int
+	var steps []byte
+	_, err = pgx.ForEachRow(rows, []any{&day, &steps}, func() error {
+		tally := paths.tallies[paths.periods[day]]
+		if tally == nil {
+			return nil
+		}
+		// A year may have two million steps: encoding/json takes four times as long.
+		all := core.Scan(string(steps), 0)
+		all.Enter()
+		for before, ok := all.Key(); ok; before, ok = all.Key() {
+			from := int32(-1)
+			if before != "" {
+				from = paths.placeOfNull(before)
+			}
+			all.Enter()
+			for channel, ok := all.Key(); ok; channel, ok = all.Key() {
+				journeys, err := strconv.ParseInt(all.Raw(), 10, 64)
+				if err != nil {
+					return fmt.Errorf("steps of non-converting paths: %w", err)
+				}
+				if channel == "" {
+					tally.AddLeft(from, journeys)
+				} else {
+					tally.AddStep(from, paths.placeOfNull(channel), journeys)
+				}
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// otherChannels is the name of all channels of non-converting paths together that are too many for
+// markov: of no channel that an order came by. It gets nothing.
+const otherChannels = "\x00"
+
+// placeOfNull returns the place of a channel of non-converting paths.
+func (p *pathReader) placeOfNull(name string) int32 {
+	if _, known := p.places[name]; !known && len(p.names) >= reports.MaxMarkovChannels {
+		name = otherChannels
+	}
+	return p.place([]byte(name))
+}

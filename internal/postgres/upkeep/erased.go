@@ -1,0 +1,132 @@
+package upkeep
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/upkeep/erasure"
+)
+
+// BeginErasures lets erasures begin whose records are applied now. What is no id of one is
+// left out.
+func (t *Erasure) BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error {
+	ids := slices.DeleteFunc(slices.Clone(erasureIDs), func(id string) bool { return uuid.Validate(id) != nil })
+	return postgres.Exec(ctx, t.tx, "begin erasures", `
+		update erasure set phase = @first where company_id = @company_id and erasure_id = any(@erasure_ids::uuid[]) and phase = @waits`,
+		pgx.NamedArgs{"company_id": companyID, "erasure_ids": ids, "first": int16(facts.EraseFindOrders), "waits": int16(facts.EraseWaits)})
+}
+
+// digestRow is one row of erased_key.
+type digestRow struct{ digest []byte }
+
+var digestRows = postgres.Rows[digestRow]{
+	postgres.Col("digest", "bytea", func(d *digestRow) []byte { return d.digest }),
+}
+
+var addErasedKeys = `
+	insert into erased_key as e (company_id, digest, erased_at)
+	select @company_id, digest, @erased_at::timestamptz from ` + digestRows.Unnest("d") + `
+	on conflict (company_id, digest) do update set erased_at = greatest(e.erased_at, excluded.erased_at)`
+
+// AddErasedKeys stores the digests of keys: events that have one of them and are not newer
+// than an instant are not stored any more.
+func (t *Erasure) AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, seen := []digestRow{}, map[string]bool{}
+	for _, k := range keys {
+		if d := facts.ErasedDigest(companyID, k); !seen[string(d)] {
+			seen[string(d)] = true
+			rows = append(rows, digestRow{d})
+		}
+	}
+	return postgres.Exec(ctx, t.tx, "store digests of a person's keys", addErasedKeys,
+		digestRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "erased_at": until}))
+}
+
+// ErasedUntil returns, of keys' digests, those of erased persons, and until when each was
+// erased.
+func (t *Erasure) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
+	until := map[string]time.Time{}
+	rows, err := t.tx.Query(ctx, `select digest, erased_at from erased_key where company_id = @company_id and digest = any(@digests)`,
+		pgx.NamedArgs{"company_id": companyID, "digests": digests})
+	if err != nil {
+		return nil, fmt.Errorf("read erased keys: %w", err)
+	}
+	var digest []byte
+	var at time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil }); err != nil {
+		return nil, fmt.Errorf("read erased keys: %w", err)
+	}
+	return until, nil
+}
+
+// ErasedOrders returns, of orders, those whose person is erased, and what stands for their
+// keys; nil where an erasure has found the order and has not come to it yet.
+func (t *Erasure) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
+	erased := map[string]*facts.Surrogates{}
+	rows, err := t.tx.Query(ctx, `
+		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read erased orders: %w", err)
+	}
+	var id string
+	var text *string
+	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+		erased[id] = nil
+		if text == nil {
+			return nil
+		}
+		erased[id] = &facts.Surrogates{}
+		return json.Unmarshal([]byte(*text), erased[id])
+	}); err != nil {
+		return nil, fmt.Errorf("read erased orders: %w", err)
+	}
+	return erased, nil
+}
+
+var lateRows = postgres.Rows[erasure.LateOrder]{
+	postgres.Col("order_id", "text", func(o *erasure.LateOrder) string { return o.OrderID }),
+	postgres.Col("erased_at", "timestamptz", func(o *erasure.LateOrder) time.Time { return o.ErasedAt }),
+}
+
+var eraseLate = `
+	insert into erased_order (company_id, order_id, erasure_id, surrogates)
+	select e.company_id, l.order_id, e.erasure_id, '{}'::jsonb
+	from ` + lateRows.Unnest("l") + `
+	join erasure e on e.company_id = @company_id and e.asked_at = l.erased_at
+	where not exists (select 1 from orders o where o.company_id = @company_id and o.order_id = l.order_id)
+	on conflict (company_id, order_id) do nothing`
+
+// EraseLate makes orders erased that are not stored yet, by the erasures that were asked for
+// when each says. Nothing stands for their keys.
+func (t *Erasure) EraseLate(ctx context.Context, companyID string, orders []erasure.LateOrder) error {
+	return postgres.Exec(ctx, t.tx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// SnapshotFirsts returns, of orders, those of which it is kept whether they are first.
+func (t *Erasure) SnapshotFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
+	firsts := map[string]*bool{}
+	rows, err := t.tx.Query(ctx, `
+		select order_id, is_first_order from snapshot_first where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+	if err != nil {
+		return nil, fmt.Errorf("read kept first orders: %w", err)
+	}
+	var id string
+	var first *bool
+	if _, err := pgx.ForEachRow(rows, []any{&id, &first}, func() error { firsts[id] = first; return nil }); err != nil {
+		return nil, fmt.Errorf("read kept first orders: %w", err)
+	}
+	return firsts, nil
+}

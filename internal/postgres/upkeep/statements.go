@@ -1,0 +1,194 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/ledger"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/upkeep/statements"
+)
+
+// Statements works on statements within a transaction. It is a statements.Store.
+type Statements struct{ tx pgx.Tx }
+
+// StatementsIn returns one that works within the caller's transaction.
+func StatementsIn(tx pgx.Tx) Statements { return Statements{tx} }
+
+var statementRows = postgres.Rows[statements.Statement]{
+	postgres.Col("statement_id", "uuid", func(s *statements.Statement) string { return s.StatementID }),
+	postgres.Col("rev", "bigint", func(s *statements.Statement) int64 { return s.Rev }),
+	postgres.Col("influencer_id", "uuid", func(s *statements.Statement) string { return s.InfluencerID }),
+	postgres.Col("currency", "text", func(s *statements.Statement) string { return s.Currency }),
+	postgres.Col("end_date", "date", func(s *statements.Statement) string { return s.EndDate }),
+	postgres.Col("minimum_minor", "bigint", func(s *statements.Statement) int64 { return s.MinimumMinor }),
+	postgres.Col("asked_at", "timestamptz", func(s *statements.Statement) time.Time { return s.AskedAt }),
+	postgres.Col("actor", "text", func(s *statements.Statement) string { return s.Actor }),
+}
+
+var insertStatements = `
+	insert into statement (company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor)
+	select @company_id, statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor from ` +
+	statementRows.Unnest("s") + `
+	on conflict (company_id, statement_id) do nothing`
+
+// Insert stores statements that are asked for and not stored yet.
+func (t Statements) Insert(ctx context.Context, companyID string, asked []statements.Statement) error {
+	if len(asked) == 0 {
+		return nil
+	}
+	return postgres.Exec(ctx, t.tx, "store statements", insertStatements, statementRows.Args(asked, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var paymentRows = postgres.Rows[statements.Payment]{
+	postgres.Col("statement_id", "uuid", func(p *statements.Payment) string { return p.StatementID }),
+	postgres.Col("rev", "bigint", func(p *statements.Payment) int64 { return p.Rev }),
+	postgres.Col("paid_at", "timestamptz", func(p *statements.Payment) time.Time { return p.PaidAt }),
+	postgres.Col("reference", "text", func(p *statements.Payment) string { return p.Reference }),
+	postgres.Col("recorded_at", "timestamptz", func(p *statements.Payment) time.Time { return p.RecordedAt }),
+	postgres.Col("actor", "text", func(p *statements.Payment) string { return p.Actor }),
+}
+
+var insertPayments = `
+	insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+	select @company_id, statement_id, rev, paid_at, reference, recorded_at, actor from ` + paymentRows.Unnest("p") + `
+	on conflict (company_id, statement_id) do nothing`
+
+// InsertPayments stores payments of statements that have none yet.
+func (t Statements) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
+	if len(payments) == 0 {
+		return nil
+	}
+	return postgres.Exec(ctx, t.tx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
+}
+
+// Next returns the first statement of a company that is not closed, nil where
+// there is none.
+func (t Statements) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
+	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s statements.Statement, err error) {
+		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev,
+			&s.AskedAt, &s.Actor, &s.Summed)
+		return s, err
+	}, `
+		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor, summed from statement
+		where company_id = @company_id and closed_at is null order by rev, statement_id limit 1`, pgx.NamedArgs{"company_id": companyID})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("next statement: %w", err)
+	}
+	return &s, nil
+}
+
+// Freeze puts ledger entries of a statement's influencer and currency into the
+// statement, at most limit: those that are in none and may be paid by its last day. The
+// order's day and the base of its commission stay with an entry from then on. It returns how
+// many there were.
+func (t Statements) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
+	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
+		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
+		from (
+			select order_id, entry from ledger_entry
+			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null
+			and payable_on <= @end_date::date
+			order by payable_on limit @most) f
+		left join orders o on o.company_id = @company_id and o.order_id = f.order_id
+		left join payout p on p.company_id = @company_id and p.order_id = f.order_id and p.currency = @currency
+		where l.company_id = @company_id and l.order_id = f.order_id and l.entry = f.entry and l.statement_id is null
+		returning 1`, pgx.NamedArgs{"company_id": companyID, "statement_id": s.StatementID, "influencer_id": s.InfluencerID,
+		"currency": s.Currency, "end_date": s.EndDate, "most": limit})
+	if err != nil {
+		return 0, fmt.Errorf("freeze entries: %w", err)
+	}
+	return len(rows), nil
+}
+
+// ClosedBefore returns the newest closed statement of a statement's influencer and
+// currency, nil where there is none.
+func (t Statements) ClosedBefore(ctx context.Context, companyID string, s statements.Statement) (*statements.Closed, error) {
+	c, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (c statements.Closed, err error) {
+		err = row.Scan(&c.StatementID, postgres.Day(&c.EndDate), &c.Total, &c.Carried, &c.RunID)
+		return c, err
+	}, `
+		select statement_id::text, end_date, total_minor, carried, run_id::text from statement
+		where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and closed_at is not null
+		order by rev desc limit 1`, pgx.NamedArgs{"company_id": companyID, "influencer_id": s.InfluencerID, "currency": s.Currency})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("statement before: %w", err)
+	}
+	return &c, nil
+}
+
+// Sum adds the next entries that are in a statement to its sum, at most limit. It returns
+// how many there were.
+func (t Statements) Sum(ctx context.Context, companyID, statementID string, sum *statements.Sum, limit int) (int, error) {
+	return sumEntries(ctx, t.tx, companyID, statementID, sum, limit)
+}
+
+// entriesPerPage is how many entries SumAll reads at once.
+const entriesPerPage = 10_000
+
+// SumAll sums all entries that are in a statement.
+func SumAll(ctx context.Context, q postgres.Querier, companyID, statementID string) (*statements.Sum, error) {
+	sum := &statements.Sum{}
+	for {
+		n, err := sumEntries(ctx, q, companyID, statementID, sum, entriesPerPage)
+		if err != nil || n < entriesPerPage {
+			return sum, err
+		}
+	}
+}
+
+func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *statements.Sum, limit int) (n int, err error) {
+	order, number := sum.Order, sum.Number
+	rows, err := q.Query(ctx, `
+		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
+		currency, payable_on
+		from ledger_entry where company_id = @company_id and statement_id = @statement_id
+		and (order_id collate "C", entry) > (@order::text, @number::int)
+		order by order_id collate "C", entry limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "order": order, "number": number, "most": limit})
+	if err != nil {
+		return 0, fmt.Errorf("entries of a statement: %w", err)
+	}
+	var e ledger.Entry
+	if _, err := pgx.ForEachRow(rows,
+		[]any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
+			postgres.Day(&e.PayableOn)},
+		func() error { n++; sum.Add(order, e); return nil }); err != nil {
+		return n, fmt.Errorf("entries of a statement: %w", err)
+	}
+	return n, nil
+}
+
+// KeepSum stores the sum of a statement's entries so far: all of them are in it.
+func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, sum *statements.Sum) error {
+	return postgres.Exec(ctx, t.tx, "keep a sum",
+		`update statement set summed = @summed where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
+}
+
+// Close stores what a statement has. One that is closed stays as it is.
+func (t Statements) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
+	return postgres.Exec(ctx, t.tx, "close a statement", `
+		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric,
+			total_minor = @total::numeric,
+			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid,
+				digest = @digest::bytea
+		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening),
+			"total":   whole(c.Total),
+			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest})
+}
+
+// whole is a whole number as an argument of type numeric.
+func whole(n decimal.Decimal) string { return n.StringFixed(0) }
