@@ -12,7 +12,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
-	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -24,7 +23,7 @@ var ofEverybody = map[string]bool{
 // join makes a person with a role in the store, and returns a client that is logged in.
 func (s *site) join(role, email string, storeID string) *http.Client {
 	s.t.Helper()
-	hash, err := login.HashPassword(testPassword)
+	hash, err := cheapHash(testPassword)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
 
-// The tests' passwords are hashed at less cost: how dear a guess is, is argon2id's.
-func init() { argon2.Memory, argon2.Iterations = 64, 1 }
-
 // Route is one page or form of those who are logged in, for the tests of who may.
 type Route struct {
 	Pattern string
