@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tributary-io/tributary/admin/dashboard/events"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
@@ -13,7 +14,7 @@ import (
 // Database is what the pages read and keep, subject by subject; implemented by
 // internal/postgres. Errors are internal/commerce's kinds.
 type Database interface {
-	LoginDatabase
+	login.Database
 	rules.Database
 	money.Database
 	report.Database

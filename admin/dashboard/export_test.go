@@ -3,11 +3,13 @@ package dashboard
 import (
 	"context"
 
+	"github.com/tributary-io/tributary/admin/dashboard/events"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
+	"github.com/tributary-io/tributary/admin/dashboard/money"
+	"github.com/tributary-io/tributary/admin/dashboard/report"
+	"github.com/tributary-io/tributary/admin/dashboard/rules"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
-
-// The tests' passwords are hashed at less cost: how dear a guess is, is argon2id's.
-func init() { argon2.Memory, argon2.Iterations = 64, 1 }
 
 // Route is one page or form of those who are logged in, for the tests of who may.
 type Route struct {
@@ -18,7 +20,10 @@ type Route struct {
 
 // MemberRoutes lists every page and form of those who are logged in.
 func MemberRoutes() (list []Route) {
-	for _, r := range (&Server{}).memberRoutes() {
+	shared := &site.Site{}
+	s := &Server{login: &login.Pages{Site: shared}, rules: &rules.Pages{Site: shared}, money: &money.Pages{Site: shared},
+		report: &report.Pages{Site: shared}, events: &events.Pages{Site: shared}}
+	for _, r := range s.memberRoutes() {
 		list = append(list, Route{r.Pattern, r.Owner, r.Always})
 	}
 	return list

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
@@ -71,7 +72,7 @@ type Deps struct {
 // and /. Run sends updates to open pages. Safe for concurrent use.
 type Server struct {
 	site    *site.Site
-	login   *loginPages
+	login   *login.Pages
 	rules   *rules.Pages
 	money   *money.Pages
 	report  *report.Pages
@@ -90,7 +91,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{site: shared}
-	if s.login, err = newLoginPages(shared, LoginConfig{
+	if s.login, err = login.New(shared, login.Config{
 		TokenSecret: config.TokenSecret, PreviousTokenSecret: config.PreviousTokenSecret, AccessFor: config.AccessFor,
 		RefreshFor: config.RefreshFor, ClientIP: config.ClientIP, Recheck: func() { s.live.Recheck() },
 	}, deps.Database); err != nil {
@@ -132,9 +133,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
 	for _, page := range s.memberRoutes() {
-		mux.HandleFunc(page.Pattern, s.login.loggedIn(page))
+		mux.HandleFunc(page.Pattern, s.login.LoggedIn(page))
 	}
-	for _, page := range slices.Concat(s.login.open(), s.money.Open()) {
+	for _, page := range slices.Concat(s.login.Open(), s.money.Open()) {
 		mux.HandleFunc(page.Pattern, page.Handle)
 	}
 	mux.HandleFunc("POST "+site.LanguagePath, s.site.ChooseLanguage)
@@ -181,7 +182,7 @@ func setSecurityHeaders(h http.Header) {
 
 // memberRoutes is every page and form of those who are logged in.
 func (s *Server) memberRoutes() []site.Route {
-	return slices.Concat(s.login.loginRoutes(), s.rules.Routes(), s.money.Routes(), s.report.Routes(),
+	return slices.Concat(s.login.Routes(), s.rules.Routes(), s.money.Routes(), s.report.Routes(),
 		s.events.Routes())
 }
 

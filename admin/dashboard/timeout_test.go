@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -46,7 +47,7 @@ func (*hangingStore) RotateSession(ctx context.Context, _ account.SessionRotatio
 
 func TestAPageDoesNotWaitForEverForTheDatabase(t *testing.T) {
 	t.Parallel()
-	hash, err := HashPassword("a-good-long-password")
+	hash, err := login.HashPassword("a-good-long-password")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/dev"
 	"github.com/tributary-io/tributary/edge"
 	"github.com/tributary-io/tributary/edge/spool"
@@ -62,7 +63,7 @@ processor against an Apache Kafka and a PostgreSQL of your own.`,
 // links to hosts that do not resolve.
 func devServices() dev.Services {
 	return dev.Services{
-		Listen: listen, Migrate: migrate, HashPassword: dashboard.HashPassword,
+		Listen: listen, Migrate: migrate, HashPassword: login.HashPassword,
 		Processor: func(ctx context.Context, e dev.Environment) error {
 			return runProcessor(ctx, processorSetup{service: devService(e), dsn: e.DSN})
 		},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -18,9 +18,9 @@ func invitationLink(ctx context.Context, db stores, n account.NewInvitation, ori
 	if _, err := io.ReadFull(n.Random, token[:]); err != nil {
 		return "", err
 	}
-	n.At, n.Life = time.Now(), dashboard.InvitationLife
+	n.At, n.Life = time.Now(), login.InvitationLife
 	if err := db.Invite(ctx, n, sha256.Sum256(token[:])); err != nil {
 		return "", err
 	}
-	return strings.TrimSuffix(origin, "/") + dashboard.JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]), nil
+	return strings.TrimSuffix(origin, "/") + login.JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]), nil
 }

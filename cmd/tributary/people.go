@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -139,7 +139,7 @@ func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores
 	}
 	if asJSON {
 		return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": role, "link": link,
-			"expires_at": moment(time.Now().Add(dashboard.InvitationLife))})
+			"expires_at": moment(time.Now().Add(login.InvitationLife))})
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
 	fmt.Fprintln(cmd.OutOrStdout(), link)

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -276,7 +276,7 @@ func askPassword(cmd *cobra.Command) (string, error) {
 
 func firstLine(in io.Reader) (string, error) {
 	// One byte more than the longest password, and the line's end: a longer one is refused, not cut.
-	line, err := bufio.NewReader(io.LimitReader(in, dashboard.MaxPasswordBytes+3)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(in, login.MaxPasswordBytes+3)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
@@ -293,9 +293,9 @@ func (p *passwordFlag) readAndHash(cmd *cobra.Command) (text string, generated b
 }
 
 func hashPassword(text string) (string, error) {
-	hash, err := dashboard.HashPassword(text)
-	if errors.Is(err, dashboard.ErrPasswordLength) {
-		return "", fmt.Errorf("the password must have %d to %d bytes", dashboard.MinPasswordBytes, dashboard.MaxPasswordBytes)
+	hash, err := login.HashPassword(text)
+	if errors.Is(err, login.ErrPasswordLength) {
+		return "", fmt.Errorf("the password must have %d to %d bytes", login.MinPasswordBytes, login.MaxPasswordBytes)
 	}
 	return hash, err
 }

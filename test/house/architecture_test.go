@@ -125,6 +125,29 @@ func TestTheAPIAndThePagesAreApart(t *testing.T) {
 	}
 }
 
+// A subject of the pages is read alone: what two need is in site, and only the entrance
+// knows all of them.
+func TestSubjectsOfThePagesAreApart(t *testing.T) {
+	atRoot(t)
+	entrance := module + "admin/dashboard"
+	subjects := []string{"login", "rules", "money", "report", "events"}
+	found := 0
+	for from, paths := range imports(t, "./admin/dashboard/...") {
+		for _, path := range paths {
+			subject := slices.Contains(subjects, strings.TrimPrefix(path, entrance+"/"))
+			switch {
+			case from == entrance && subject:
+				found++
+			case path == entrance, subject && from != entrance:
+				t.Errorf("%s imports %s: only the entrance knows the subjects", from, path)
+			}
+		}
+	}
+	if found != len(subjects) {
+		t.Errorf("the entrance imports %d subjects, want %d", found, len(subjects))
+	}
+}
+
 func TestServicesNeverImportEachOther(t *testing.T) {
 	atRoot(t)
 	services := []string{"edge", "admin", "processor"}

@@ -25,7 +25,7 @@ const (
 type ordersPage struct {
 	site.Head
 	Text, From, To, Coupon, Influencer string // what was asked for
-	Of, All                            string // the influencer whose orders these are, and the path of all orders; empty: all
+	InfluencerName, All                string // whose orders these are, and the path of all orders; empty: all
 	Statuses                           []site.Option
 	List                               []site.OrderRow
 	More, First                        string
@@ -95,9 +95,9 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 	}
 	page.All = site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
 	of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(page.Influencer))
-	page.Of = of.Name
+	page.InfluencerName = of.Name
 	if errors.Is(err, commerce.ErrNotFound) {
-		page.Of, err = v.Lang.T("orders.archived"), nil
+		page.InfluencerName, err = v.Lang.T("orders.archived"), nil
 	}
 	return err
 }

@@ -31,7 +31,7 @@ type pathsPage struct {
 // journeyRow is one journey, or all that are too seldom to be listed.
 type journeyRow struct {
 	Steps               []string // empty: all others
-	Left                int64    // steps in the middle that are left out
+	Skipped             int64    // steps in the middle that are left out
 	Orders, Sales, Part string
 	Percent             int
 }
@@ -71,7 +71,7 @@ func (s *Pages) paths(w http.ResponseWriter, r *http.Request, v site.Request) {
 		}
 		drawn = append(drawn, journey{j.Steps, row.Sums[orders].IntPart()})
 		if extra := len(j.Steps) - mostSteps; extra > 0 {
-			j.Left = int64(extra)
+			j.Skipped = int64(extra)
 			j.Steps = append(j.Steps[:mostSteps/2:mostSteps/2], j.Steps[mostSteps/2+extra:]...)
 		}
 		page.List = append(page.List, j)

@@ -26,14 +26,14 @@ const (
 // signsPage is what templates/signs.html shows.
 type signsPage struct {
 	site.Head
-	Span      spanForm
-	Looked    string // at how many orders
-	AsOf      string // when
-	Of        string // the influencer whose signs these are
-	All       string // path of all signs; empty: these are all
-	BeingMade bool   // the report is not there yet: nothing of it is shown
-	Cut       string // from which day on, where there were too many; empty: all were looked at
-	List      []signRow
+	Span       spanForm
+	Looked     string // at how many orders
+	AsOf       string // when
+	Influencer string // whose signs these are; empty: all
+	All        string // path of all signs; empty: these are all
+	BeingMade  bool   // the report is not there yet: nothing of it is shown
+	Cut        string // from which day on, where there were too many; empty: all were looked at
+	List       []signRow
 }
 
 // signRow is a sign with its evidence.
@@ -69,8 +69,8 @@ func (s *Pages) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.signsWait)
 	defer cancel()
 	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
-	if err == nil && a.Of != "" {
-		found.Signs = slices.DeleteFunc(found.Signs, func(sign signs.Sign) bool { return sign.Influencer != a.Of })
+	if err == nil && a.Influencer != "" {
+		found.Signs = slices.DeleteFunc(found.Signs, func(sign signs.Sign) bool { return sign.Influencer != a.Influencer })
 	}
 	return found, err
 }
@@ -83,7 +83,7 @@ func (s *Pages) askedSigns(r *http.Request, v site.Request) (asked, error) {
 		if !uuidtext.Is(of) {
 			return a, site.ErrBadAddress
 		}
-		a.Of = strings.ToLower(of)
+		a.Influencer = strings.ToLower(of)
 	}
 	return a, err
 }
@@ -108,13 +108,13 @@ func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page.Looked, page.AsOf = v.Lang.N("signs.looked", int64(found.Orders)),
 		v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(site.ZoneOf(v.Current.Timezone))))
 	page.Span.CSV = a.address(signsCSVPath)
-	if a.Of != "" {
-		of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, a.Of)
+	if a.Influencer != "" {
+		of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, a.Influencer)
 		if err != nil {
 			s.NotFoundOr(w, r, err, "no_influencer")
 			return
 		}
-		page.Of, page.All = of.Name, a.address(site.SignsPath, "influencer", "")
+		page.Influencer, page.All = of.Name, a.address(site.SignsPath, "influencer", "")
 	}
 	if found.Cut {
 		page.Cut = v.Lang.T("signs.cut", v.Lang.Day(found.Start), signs.MostOrders)

@@ -32,10 +32,10 @@ const (
 // asked is what the address of a report's page asks for.
 type asked struct {
 	reports.Query
-	Range    string // one of spans; empty: other days
-	Of       string // id of the influencer whose page it is; empty: of all
-	Alert    string // why the days that were typed are not shown; empty: they are
-	explicit bool   // the address says how long a period is
+	Range      string // one of spans; empty: other days
+	Influencer string // id of the influencer whose page it is; empty: all
+	Alert      string // why the days that were typed are not shown; empty: they are
+	explicit   bool   // the address says how long a period is
 }
 
 // daysOfSpan returns the first and the last day of a span. today is midnight UTC.
@@ -131,7 +131,7 @@ func (s *Pages) askedDays(v site.Request, a *asked, query url.Values) error {
 // address is the same page with other parameters, in pairs of name and value; a value that
 // is empty takes the parameter away.
 func (a asked) address(path string, change ...string) string {
-	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model, "influencer": a.Of}
+	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model, "influencer": a.Influencer}
 	if a.Range == "" {
 		values["from"], values["to"] = a.Start, a.End
 	}
@@ -154,7 +154,7 @@ func (a asked) address(path string, change ...string) string {
 // spanForm is what the template "span" shows: the days of a page, and its other choices.
 type spanForm struct {
 	Path, Company, Range, From, To string
-	Currency, Show, Of             string // kept; may be empty
+	Currency, Show, Influencer     string // kept; may be empty
 	Spans                          []site.Link
 	Bys, Compares, Models          []site.Option // empty: not offered
 	Alert                          string
@@ -166,8 +166,8 @@ type spanForm struct {
 // formOf makes the form of a page. bars says whether it shows periods, compared whether it
 // compares.
 func (a asked) formOf(v site.Request, path string, bars, compared bool, models []string) spanForm {
-	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency, Of: a.Of, Alert: a.Alert,
-		Period: daysAsWords(v, a.Query)}
+	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency,
+		Influencer: a.Influencer, Alert: a.Alert, Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
 		f.Spans = append(f.Spans,
 			site.Link{Name: v.Lang.T("report.range_" + span), Path: a.address(path, "range", span, "from", "", "to", ""), Current: span == a.Range})

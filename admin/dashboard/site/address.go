@@ -53,10 +53,12 @@ func StorePath(path, companyID string, more ...string) string {
 	return address + rest.String()
 }
 
+// OrderPath is the address of an order's page.
 func OrderPath(companyID, orderID string) string {
 	return "/dashboard/order?" + url.Values{"company": {companyID}, "id": {orderID}}.Encode()
 }
 
+// DayPath is the address of a day's page; without a day, of today's.
 func DayPath(companyID, day string) string {
 	q := url.Values{"company": {companyID}}
 	if day != "" {

@@ -12,23 +12,23 @@ import (
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
-// mostFileRows bounds a list's file. Of more, people choose fewer by the filters.
-const mostFileRows = 20_000
+const (
+	// mostFileRows bounds a list's file. Of more, people choose fewer by the filters.
+	mostFileRows = 20_000
+	// RowsPerRead is how many rows are read at once for a file.
+	RowsPerRead = 500
+	// filesAtOnce is how many lists are made a file at the same time: a file of the most rows
+	// takes some ten megabytes.
+	filesAtOnce = 4
+	// statementsAtOnce is how many statements are sent as a file at the same time: whoever reads
+	// slowly holds no memory, but a request and now and then a connection to PostgreSQL.
+	statementsAtOnce = 32
+	// PersonsFiles is how many files are made for one person at the same time.
+	PersonsFiles = 2
+)
 
-// RowsPerRead is how many rows are read at once for a file.
-const RowsPerRead = 500
-
-// filesAtOnce is how many lists are made a file at the same time, and PersonsFiles those
-// of one person: a file of the most rows takes some ten megabytes.
-const filesAtOnce = 4
-
-const PersonsFiles = 2
-
-// statementsAtOnce is how many statements are sent as a file at the same time: whoever reads
-// slowly holds no memory, but a request and now and then a connection to PostgreSQL.
-const statementsAtOnce = 32
-
-// A list's file has the path of its page and this ending, and the page's filters. Amounts
+// CSVEnding ends the path of a list's file, which is else that of its page, with the page's
+// filters. Amounts
 // have a decimal point and no currency sign, whatever the language; texts that somebody
 // else chose are no formulas (reports.CSVText).
 const CSVEnding = ".csv"
@@ -97,6 +97,7 @@ func MinorText(minor decimal.Decimal, currency string) string {
 	return commerce.FormatSum(minor, currency)
 }
 
+// MomentText writes an instant, in UTC; empty where there is none.
 func MomentText(at time.Time) string {
 	if at.IsZero() {
 		return ""

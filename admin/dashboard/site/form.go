@@ -30,6 +30,7 @@ type Field struct {
 	Group    string // heading above the field; may be empty
 }
 
+// Option is a value that a field offers.
 type Option struct {
 	Value, Label, Help string
 	Chosen             bool

@@ -64,6 +64,7 @@ type navGroup struct {
 	Links []Link
 }
 
+// Link leads to a page.
 type Link struct {
 	Name, Path string
 	Current    bool

@@ -206,8 +206,10 @@ func (s *Site) Unavailable(w http.ResponseWriter, r *http.Request, err error) {
 // nobody has: another is not looked up.
 var ErrTooManyGuesses = errors.New("dashboard: too many unknown refresh tokens from this network")
 
+// ErrBadAddress says that no form of the page makes such an address.
 var ErrBadAddress = errors.New("dashboard: the address asks for what there is not")
 
+// Seconds is a pause in whole seconds, rounded up.
 func Seconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
 
 // Refuse answers for what could not be shown.

@@ -74,6 +74,7 @@ func (v Request) OpenEnvironments() (list []string) {
 	return list
 }
 
+// DayOf is the day that it is now in the store's time zone.
 func (s *Site) DayOf(v Request) string {
 	return s.Now().In(ZoneOf(v.Current.Timezone)).Format(time.DateOnly)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
+// Tile is one figure above a page.
 type Tile struct {
 	ID    string   `json:"id"`
 	Label string   `json:"label"`
@@ -17,6 +18,7 @@ type Tile struct {
 	Size  string   `json:"size,omitempty"` // of the longest line
 }
 
+// OrderRow is an order as one line of a list.
 type OrderRow struct {
 	ID         string `json:"id"`
 	Rev        int64  `json:"rev"` // processed at, Unix µs
@@ -60,6 +62,7 @@ func Breakable(line, size string) string {
 	return line
 }
 
+// ViewSale writes an order as a line, in the store's time zone.
 func ViewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Location) OrderRow {
 	at := s.CreatedAt.In(zone)
 	row := OrderRow{
@@ -116,6 +119,7 @@ func JoinAnd(l *lang.Printer, list []string) string {
 	return strings.Join(list, " "+l.T("word.and")+" ")
 }
 
+// OrderName is what the shop calls an order, else its id.
 func OrderName(s commerce.Sale) string {
 	if s.Name != "" {
 		return s.Name

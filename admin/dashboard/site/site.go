@@ -27,7 +27,7 @@ type Site struct {
 	Log          *slog.Logger
 	Now          func() time.Time
 	Random       io.Reader
-	PublicOrigin string // scheme and host of SiteConfig.PublicURL; empty where that is not given
+	PublicOrigin string // scheme and host of Config.PublicURL; empty where that is not given
 	Languages    *lang.Languages
 	// Streaming bounds statements that are sent as a file, while they are read.
 	Streaming *Turns

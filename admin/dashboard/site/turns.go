@@ -22,6 +22,7 @@ type personsTurns struct {
 	requests int // that have a turn or wait for one
 }
 
+// NewTurns makes turns: `all` at once, `each` of one person.
 func NewTurns(what string, all, each int) *Turns {
 	return &Turns{what: what, all: make(chan struct{}, all), each: each, people: map[string]*personsTurns{}}
 }

@@ -19,7 +19,7 @@ import (
 func FoldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
 // CreatePerson adds someone who may log in; a known e-mail is
-// commerce.ErrConflict. The hash is a PHC string (dashboard.HashPassword).
+// commerce.ErrConflict. The hash is a PHC string (login.HashPassword).
 // A person sees a store's data only with a membership: see CreateMember and
 // SetMembership.
 func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (p account.Person, err error) {

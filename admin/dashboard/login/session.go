@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -31,7 +31,7 @@ var errNotLoggedIn = errors.New("dashboard: not logged in")
 
 // authenticate returns who is logged in. An expired access token is renewed with
 // the refresh token, and new cookies are set on w.
-func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (site.Access, error) {
+func (s *Pages) authenticate(w http.ResponseWriter, r *http.Request) (site.Access, error) {
 	now := s.Now()
 	if c, err := r.Cookie(accessCookie); err == nil {
 		if a, err := s.keys.verify(c.Value, now); err == nil {
@@ -69,7 +69,7 @@ func (s *loginPages) authenticate(w http.ResponseWriter, r *http.Request) (site.
 }
 
 // startSession logs a person in.
-func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
+func (s *Pages) startSession(w http.ResponseWriter, r *http.Request, personID string) (account.LogIn, error) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
 		return account.LogIn{}, fmt.Errorf("dashboard: make a refresh token: %w", err)
@@ -84,7 +84,7 @@ func (s *loginPages) startSession(w http.ResponseWriter, r *http.Request, person
 }
 
 // grant sets both cookies.
-func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (site.Access, error) {
+func (s *Pages) grant(w http.ResponseWriter, r *http.Request, session account.Session, refresh [32]byte) (site.Access, error) {
 	now := s.Now()
 	a := site.Access{PersonID: session.PersonID, Family: session.Family, Until: now.Add(s.config.AccessFor)}
 	signed, err := s.keys.sign(a, now)
@@ -96,7 +96,7 @@ func (s *loginPages) grant(w http.ResponseWriter, r *http.Request, session accou
 	return a, nil
 }
 
-func (s *loginPages) clearCookies(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) clearCookies(w http.ResponseWriter, r *http.Request) {
 	for _, name := range []string{accessCookie, refreshCookie, failedCookie} {
 		s.SetCookie(w, r, name, site.CookiePath, "", -time.Second)
 	}
@@ -114,17 +114,17 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 	return [32]byte(raw), true
 }
 
-// loggedIn serves a page to those who are logged in and may see the company
+// LoggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
 //
 // Forms of an analyst that only owners may send are refused, and so are forms that
 // cannot be read.
-func (s *loginPages) loggedIn(page site.Route) http.HandlerFunc {
+func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
 		var v site.Request
 		if err == nil {
-			v, err = s.pageRequestOf(r.Context(), a, r.URL.Query().Get("company"))
+			v, err = s.requestOf(r.Context(), a, r.URL.Query().Get("company"))
 		}
 		switch {
 		case errors.Is(err, errNotLoggedIn):
@@ -187,7 +187,7 @@ func loginFor(r *http.Request) string {
 
 var errNoStore = errors.New("dashboard: the person belongs to no store")
 
-func (s *loginPages) pageRequestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
+func (s *Pages) requestOf(ctx context.Context, a site.Access, companyID string) (site.Request, error) {
 	accesses, err := s.db.SessionAccesses(ctx, a.PersonID, a.Family)
 	if errors.Is(err, commerce.ErrNotFound) {
 		return site.Request{}, errNotLoggedIn
@@ -211,10 +211,10 @@ func (s *loginPages) pageRequestOf(ctx context.Context, a site.Access, companyID
 
 // sessionAlive lets the page's script find out whether it lost the connection or
 // the log-in.
-func (s *loginPages) sessionAlive(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 	a, err := s.authenticate(w, r)
 	if err == nil {
-		_, err = s.pageRequestOf(r.Context(), a, "")
+		_, err = s.requestOf(r.Context(), a, "")
 	}
 	switch {
 	case err == nil || errors.Is(err, errNoStore):
@@ -228,8 +228,8 @@ func (s *loginPages) sessionAlive(w http.ResponseWriter, r *http.Request) {
 
 // alive reports whether a log-in has not been ended meanwhile. One that was is
 // forgotten by the browser.
-func (s *loginPages) alive(w http.ResponseWriter, r *http.Request, a site.Access) bool {
-	_, err := s.pageRequestOf(r.Context(), a, "")
+func (s *Pages) alive(w http.ResponseWriter, r *http.Request, a site.Access) bool {
+	_, err := s.requestOf(r.Context(), a, "")
 	if errors.Is(err, errNotLoggedIn) {
 		s.clearCookies(w, r)
 		return false

@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"encoding/base64"
@@ -28,14 +28,14 @@ type joinPage struct {
 
 // join shows the page of a one-time link. It changes nothing: what previews links
 // must not use them.
-func (s *loginPages) join(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) join(w http.ResponseWriter, r *http.Request) {
 	i, _, ok := s.invitationBy(w, r, r.URL.Query().Get("token"))
 	if ok {
 		s.showJoin(w, r, http.StatusOK, i, r.URL.Query().Get("token"), s.passwordForm(r))
 	}
 }
 
-func (s *loginPages) passwordForm(r *http.Request) *site.Form {
+func (s *Pages) passwordForm(r *http.Request) *site.Form {
 	f := site.NewForm(s.LangOf(r), "join", nil)
 	f.Add(site.Field{Name: "password", Type: "password", Required: true, Max: MaxPasswordBytes, Fill: "new-password"})
 	return f
@@ -43,7 +43,7 @@ func (s *loginPages) passwordForm(r *http.Request) *site.Form {
 
 // invitationBy returns the link of a token, or answers that there is none. Guesses
 // are limited as those at refresh tokens are.
-func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i account.Invitation, token [32]byte, ok bool) {
+func (s *Pages) invitationBy(w http.ResponseWriter, r *http.Request, text string) (i account.Invitation, token [32]byte, ok bool) {
 	network := throttle.Network(s.config.ClientIP(r))
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(token) {
@@ -68,7 +68,7 @@ func (s *loginPages) invitationBy(w http.ResponseWriter, r *http.Request, text s
 	return i, token, true
 }
 
-func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int, i account.Invitation, token string, f *site.Form) {
+func (s *Pages) showJoin(w http.ResponseWriter, r *http.Request, status int, i account.Invitation, token string, f *site.Form) {
 	l := s.LangOf(r)
 	page := joinPage{Title: l.T("join.title", i.Store), Lead: l.T("join.lead", i.Email, l.T("role."+i.Role)),
 		Here:  JoinPath + "?token=" + token,
@@ -82,7 +82,7 @@ func (s *loginPages) showJoin(w http.ResponseWriter, r *http.Request, status int
 // useLink uses a one-time link with the password that was typed, and logs the
 // person in. Somebody who has a log-in types its password, or a new one where the operator
 // made the link.
-func (s *loginPages) useLink(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
 		s.Problem(w, r, http.StatusBadRequest, "bad_form")

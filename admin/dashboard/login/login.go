@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -16,10 +16,6 @@ import (
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
-const (
-	maxEmail = 254 // RFC 5321, 4.5.3.1.3, less the brackets
-)
-
 // loginPage is what templates/login.html shows.
 type loginPage struct {
 	Title   string
@@ -29,7 +25,7 @@ type loginPage struct {
 	Message string
 }
 
-func (s *loginPages) loginForm(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) loginForm(w http.ResponseWriter, r *http.Request) {
 	next := site.LocalPath(r.URL.Query().Get("next"))
 	if a, err := s.authenticate(w, r); err == nil && s.alive(w, r, a) {
 		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // site.LocalPath leads to our pages alone
@@ -38,7 +34,7 @@ func (s *loginPages) loginForm(w http.ResponseWriter, r *http.Request) {
 	s.Render(w, r, http.StatusOK, "login.html", loginPage{Title: s.LangOf(r).T("login.title"), Here: r.URL.RequestURI(), Next: next})
 }
 
-func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
 		s.Problem(w, r, http.StatusBadRequest, "bad_form")
@@ -88,7 +84,7 @@ func (s *loginPages) login(w http.ResponseWriter, r *http.Request) {
 
 // noteFailure counts a failed attempt, so that the person learns of it. It
 // takes as long for an e-mail that nobody has.
-func (s *loginPages) noteFailure(ctx context.Context, email, network string) {
+func (s *Pages) noteFailure(ctx context.Context, email, network string) {
 	s.Log.Warn("dashboard: a log-in failed", "network", network)
 	if err := s.db.LogInFailed(ctx, email, s.Now()); err != nil && ctx.Err() == nil {
 		s.Log.Error("dashboard: a failed log-in could not be counted", "error", err)
@@ -96,7 +92,7 @@ func (s *loginPages) noteFailure(ctx context.Context, email, network string) {
 }
 
 // check compares a password. It takes as long for unknown e-mails as for known ones.
-func (s *loginPages) check(ctx context.Context, email, password string) (personID string, err error) {
+func (s *Pages) check(ctx context.Context, email, password string) (personID string, err error) {
 	if len(password) > MaxPasswordBytes {
 		password = "" // compared all the same, so that it takes as long
 	}
@@ -126,7 +122,7 @@ func (s *loginPages) check(ctx context.Context, email, password string) (personI
 
 // logout ends the log-in on every device that shares its family of tokens, and
 // takes the cookies back. A copied access token is valid until it expires.
-func (s *loginPages) logout(w http.ResponseWriter, r *http.Request) {
+func (s *Pages) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if token, ok := readRefresh(r); ok {
 		err = s.db.EndSessionOf(r.Context(), hashToken(token))

@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type sessionRow struct {
 	This                           bool
 }
 
-func (s *loginPages) accountRoutes() []site.Route {
+func (s *Pages) accountRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + accountPath, Handle: s.accountPage},
 		{Pattern: "POST " + accountPath + "/password", Handle: s.changePassword, Always: true},
@@ -38,7 +38,7 @@ func (s *loginPages) accountRoutes() []site.Route {
 	}
 }
 
-func (s *loginPages) accountPage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) accountPage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v))
 }
 
@@ -49,7 +49,7 @@ func ownPasswordForm(v site.Request) *site.Form {
 	return f
 }
 
-func (s *loginPages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	v.Here = site.StorePath(accountPath, v.Current.CompanyID)
 	page := accountPage{Head: v.Head(v.Lang.T("account.title"), "account"), Form: f}
 	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
@@ -78,7 +78,7 @@ func (s *loginPages) showAccount(w http.ResponseWriter, r *http.Request, v site.
 
 // changePassword changes the person's own password. All other sessions end, and
 // this browser gets a new one.
-func (s *loginPages) changePassword(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) changePassword(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f, l := ownPasswordForm(v), v.Lang
 	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *loginPages) changePassword(w http.ResponseWriter, r *http.Request, v si
 }
 
 // endSessions ends one of the person's sessions, or all but this one.
-func (s *loginPages) endSessions(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request, v site.Request) {
 	family := r.PostForm.Get("session")
 	others := family == "others"
 	if others {
@@ -143,7 +143,7 @@ func (s *loginPages) endSessions(w http.ResponseWriter, r *http.Request, v site.
 }
 
 // hash makes a password's hash, in turn with the checks of passwords.
-func (s *loginPages) hash(ctx context.Context, password string) (string, error) {
+func (s *Pages) hash(ctx context.Context, password string) (string, error) {
 	select {
 	case s.hashing <- struct{}{}:
 		defer func() { <-s.hashing }()

@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"net/http"
@@ -20,7 +20,7 @@ const (
 
 // tellFailures makes the next pages show how many attempts failed since the last
 // log-in. The cookie is "<count>.<Unix seconds of the latest>".
-func (s *loginPages) tellFailures(w http.ResponseWriter, r *http.Request, login account.LogIn) {
+func (s *Pages) tellFailures(w http.ResponseWriter, r *http.Request, login account.LogIn) {
 	text := ""
 	if login.Failures > 0 {
 		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)

@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"crypto/hmac"
@@ -60,7 +60,7 @@ func signDevice(key []byte, text, email string) []byte {
 }
 
 // deviceOf returns the known device that a log-in comes from, or "".
-func (s *loginPages) deviceOf(r *http.Request, email string) string {
+func (s *Pages) deviceOf(r *http.Request, email string) string {
 	cookie, err := r.Cookie(deviceCookie)
 	if err != nil {
 		return ""
@@ -69,7 +69,7 @@ func (s *loginPages) deviceOf(r *http.Request, email string) string {
 }
 
 // rememberDevice marks the browser as one on which the e-mail has logged in.
-func (s *loginPages) rememberDevice(w http.ResponseWriter, r *http.Request, email string) error {
+func (s *Pages) rememberDevice(w http.ResponseWriter, r *http.Request, email string) error {
 	var id [16]byte
 	if _, err := io.ReadFull(s.Random, id[:]); err != nil {
 		return fmt.Errorf("dashboard: make a device's id: %w", err)

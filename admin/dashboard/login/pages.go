@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
-// LoginConfig of the log-in.
-type LoginConfig struct {
+// Config of the log-in.
+type Config struct {
 	// TokenSecret signs log-ins; PreviousTokenSecret, if any, still verifies.
 	TokenSecret         []byte
 	PreviousTokenSecret []byte
@@ -27,9 +27,9 @@ type LoginConfig struct {
 	Recheck  func() // called when sessions or memberships have ended: open sockets are looked at again
 }
 
-// LoginDatabase is what logging in, and a store's people, read and keep. Errors are
+// Database is what logging in, and a store's people, read and keep. Errors are
 // internal/commerce's kinds.
-type LoginDatabase interface {
+type Database interface {
 	// PersonByEmail returns commerce.ErrNotFound for an unknown e-mail.
 	PersonByEmail(ctx context.Context, email string) (account.Person, error)
 	PersonByID(ctx context.Context, id string) (account.Person, error)
@@ -58,11 +58,11 @@ type LoginDatabase interface {
 	UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error)
 }
 
-// loginPages are the pages of logging in and of people. Safe for concurrent use.
-type loginPages struct {
+// Pages are the pages of logging in and of people. Safe for concurrent use.
+type Pages struct {
 	*site.Site
-	config    LoginConfig
-	db        LoginDatabase
+	config    Config
+	db        Database
 	keys      signingKeys
 	attempts  *attempts
 	guesses   *throttle.Guesses // of refresh tokens
@@ -73,8 +73,8 @@ type loginPages struct {
 // hashingAtOnce bounds memory: each check takes 19 MiB.
 const hashingAtOnce = 4
 
-// newLoginPages checks the secrets and makes the pages.
-func newLoginPages(shared *site.Site, config LoginConfig, db LoginDatabase) (*loginPages, error) {
+// New checks the secrets and makes the pages.
+func New(shared *site.Site, config Config, db Database) (*Pages, error) {
 	if config.AccessFor == 0 {
 		config.AccessFor = 10 * time.Minute
 	}
@@ -84,7 +84,7 @@ func newLoginPages(shared *site.Site, config LoginConfig, db LoginDatabase) (*lo
 	if config.ClientIP == nil {
 		config.ClientIP = throttle.RemoteIP
 	}
-	s := &loginPages{Site: shared, config: config, db: db, attempts: newAttempts(), guesses: throttle.NewGuesses(),
+	s := &Pages{Site: shared, config: config, db: db, attempts: newAttempts(), guesses: throttle.NewGuesses(),
 		hashing: make(chan struct{}, hashingAtOnce)}
 	var err error
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
@@ -97,13 +97,13 @@ func newLoginPages(shared *site.Site, config LoginConfig, db LoginDatabase) (*lo
 	return s, nil
 }
 
-// loginRoutes are the pages and forms of those who are logged in.
-func (s *loginPages) loginRoutes() []site.Route {
+// Routes are the pages and forms of those who are logged in.
+func (s *Pages) Routes() []site.Route {
 	return slices.Concat(s.peopleRoutes(), s.accountRoutes())
 }
 
-// open are the pages and forms of those who are not.
-func (s *loginPages) open() []site.OpenRoute {
+// Open are the pages and forms of those who are not.
+func (s *Pages) Open() []site.OpenRoute {
 	return []site.OpenRoute{
 		{Pattern: "GET /dashboard/session", Handle: s.sessionAlive},
 		{Pattern: "GET " + site.LoginPath, Handle: s.loginForm},

@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -43,7 +43,7 @@ type memberRow struct {
 
 type linkRow struct{ ID, Email, What, Until string }
 
-func (s *loginPages) peopleRoutes() []site.Route {
+func (s *Pages) peopleRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.PeoplePath, Owner: true, Handle: s.peoplePage},
 		{Pattern: "POST " + site.PeoplePath + "/invite", Owner: true, Handle: s.invite, Always: true},
@@ -56,11 +56,11 @@ func (s *loginPages) peopleRoutes() []site.Route {
 	}
 }
 
-func (s *loginPages) peoplePage(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) peoplePage(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.showPeople(w, r, v, http.StatusOK, peoplePage{Form: invitationForm(v, nil)})
 }
 
-func (s *loginPages) showPeople(w http.ResponseWriter, r *http.Request, v site.Request, status int, page peoplePage) {
+func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Request, status int, page peoplePage) {
 	v.Here = site.StorePath(site.PeoplePath, v.Current.CompanyID)
 	page.Head = v.Head(v.Lang.T("people.title"), "people")
 	page.File = site.StorePath(site.PeoplePath+site.CSVEnding, v.Current.CompanyID)
@@ -100,7 +100,7 @@ func invitationForm(v site.Request, values map[string][]string) *site.Form {
 	return f
 }
 
-func (s *loginPages) invite(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) invite(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := invitationForm(v, r.PostForm)
 	asked := s.invitationOf(v, InvitationLife)
 	asked.Email, asked.Role = strings.ToLower(strings.TrimSpace(r.PostForm.Get("email"))), r.PostForm.Get("role")
@@ -112,7 +112,7 @@ func (s *loginPages) invite(w http.ResponseWriter, r *http.Request, v site.Reque
 	s.makeLink(w, r, v, f, asked, asked.Email)
 }
 
-func (s *loginPages) resetPassword(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) resetPassword(w http.ResponseWriter, r *http.Request, v site.Request) {
 	asked := s.invitationOf(v, resetLife)
 	if asked.PersonID = r.PostForm.Get("person"); !uuidtext.Is(asked.PersonID) {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_person")
@@ -121,14 +121,14 @@ func (s *loginPages) resetPassword(w http.ResponseWriter, r *http.Request, v sit
 	s.makeLink(w, r, v, invitationForm(v, nil), asked, r.PostForm.Get("email"))
 }
 
-func (s *loginPages) invitationOf(v site.Request, life time.Duration) account.NewInvitation {
+func (s *Pages) invitationOf(v site.Request, life time.Duration) account.NewInvitation {
 	return account.NewInvitation{StoreID: v.Current.StoreID, CompanyID: v.LiveCompany(), MadeBy: v.Access.PersonID, At: s.Now(),
 		Life: life, Random: s.Random}
 }
 
 // makeLink makes a one-time link and shows it, once: there is no mail server, so
 // the owner hands it on.
-func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, asked account.NewInvitation,
+func (s *Pages) makeLink(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, asked account.NewInvitation,
 	of string) {
 	var token [32]byte
 	if _, err := io.ReadFull(s.Random, token[:]); err != nil {
@@ -155,7 +155,7 @@ func (s *loginPages) makeLink(w http.ResponseWriter, r *http.Request, v site.Req
 	})
 }
 
-func (s *loginPages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request) {
 	id := r.PostForm.Get("link")
 	err := error(commerce.ErrNotFound)
 	if uuidtext.Is(id) {
@@ -168,12 +168,12 @@ func (s *loginPages) withdraw(w http.ResponseWriter, r *http.Request, v site.Req
 	site.Done(w, r, site.StorePath(site.PeoplePath, v.Current.CompanyID), "link_withdrawn")
 }
 
-func (s *loginPages) membershipOf(v site.Request, personID string) account.MembershipChange {
+func (s *Pages) membershipOf(v site.Request, personID string) account.MembershipChange {
 	return account.MembershipChange{StoreID: v.Current.StoreID, CompanyID: v.LiveCompany(), PersonID: personID, Actor: v.Actor()}
 }
 
 // changeMember changes a role, or takes somebody from the store.
-func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v site.Request) {
+func (s *Pages) changeMember(w http.ResponseWriter, r *http.Request, v site.Request) {
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
@@ -205,7 +205,7 @@ func (s *loginPages) changeMember(w http.ResponseWriter, r *http.Request, v site
 }
 
 // peopleFile lists who may log in, then who is invited.
-func (s *loginPages) peopleFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) peopleFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	members, err := s.db.Members(ctx, v.Current.StoreID, mostMembers)
 	if err != nil {
 		return err

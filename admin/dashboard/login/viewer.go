@@ -1,4 +1,4 @@
-package dashboard
+package login
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // Viewer is live.Deps.Viewer: the same cookies open a websocket.
-func (s *loginPages) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
+func (s *Pages) Viewer(w http.ResponseWriter, r *http.Request, companyID string) (live.Viewer, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), site.Timeout)
 	defer cancel()
 	a, err := s.authenticate(w, r.WithContext(ctx))
@@ -22,7 +22,7 @@ func (s *loginPages) Viewer(w http.ResponseWriter, r *http.Request, companyID st
 	if companyID == "" {
 		return live.Viewer{}, fmt.Errorf("dashboard: company: %w", commerce.ErrNotFound)
 	}
-	v, err := s.pageRequestOf(ctx, a, companyID)
+	v, err := s.requestOf(ctx, a, companyID)
 	if err != nil {
 		return live.Viewer{}, viewerError(err)
 	}
