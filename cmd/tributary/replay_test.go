@@ -61,11 +61,11 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 	exec(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at) values ($1, 'o1', `+
 		`'2026-03-10T12:00:00Z', '2026-03-10', 0, 'BRL', 1000, $2, now())`, live.CompanyID, body)
 	exec(`insert into payout (company_id, order_id, day, status, currency, total_minor, base_minor, commission_minor, credits)
-		values ($1, 'o1', '2026-03-10', 0, 'BRL', 1000, 1000, 0, E'0\x1funattributed\x1f\x1f\x1f1000\x1f1000\x1f1000\x1f1001\x1f1000\x1f1000')`,
+		values ($1, 'o1', '2026-03-10', 0, 'BRL', 1000, 1000, 0, '[[0,"unattributed","","",1000,1000,1000,1001,1000,1000]]')`,
 		live.CompanyID)
 	f(1, []string{"company " + live.CompanyID +
 		", 2026-03-10, BRL, model linear: credits of 10.01, approved orders of 10.00: 0.01 too much\n"}, "verify")
-	exec(`update payout set credits = replace(credits, '1001', '1000')`)
+	exec(`update payout set credits = replace(credits::text, '1001', '1000')::json`)
 	f(1, []string{"Equal: the credits of each day, currency and model, and its approved orders."}, "verify")
 	exec(`delete from payout`)
 	exec(`delete from orders`)
