@@ -180,7 +180,8 @@ func TestTheLedgerForgets(t *testing.T) {
 	s := newShop(t)
 	day := func(n int) time.Time { return facts.DayOf(noon).AddDate(0, 0, -n) }
 	for _, days := range []int{2, 9, 34, 36} {
-		s.exec(`insert into stream (company_id, stream, day, top, gaps) values ($1, $2, $3, 5, null), ($1, $4, $3, 5, '\x010002')`, s.company,
+		s.exec(`insert into stream (company_id, stream, day, top, gaps)
+			values ($1, $2, $3, 5, null), ($1, $4, $3, 5, '[{"from": 1, "to": 2, "day": 2}]')`, s.company,
 			fmt.Append(nil, "whole", days), day(days), fmt.Append(nil, "gap", days))
 		s.exec(`insert into delivery_seen (company_id, id, day) values ($1, $2, $3)`, s.company, fmt.Append(nil, days), day(days))
 		s.exec(`insert into delivery_day (company_id, day, streams, seen) values ($1, $2, 1, 1)`, s.company, day(days))
