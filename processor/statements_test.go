@@ -233,7 +233,7 @@ func TestASumThatIsLostBeginsAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.exec(`update statement set summed = '{}'`)
+	s.exec(`update statement set summed = '"another form"'`)
 	for s.int(`select count(*) from recompute_company`) > 0 {
 		if _, err := o.recompute(s.ctx, b, 200); err != nil {
 			t.Fatal(err)

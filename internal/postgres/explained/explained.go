@@ -6,6 +6,7 @@ package explained
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -46,6 +47,9 @@ func Pack(text []byte) ([]byte, error) {
 
 // Unpack returns the text that Pack was given.
 func Unpack(stored []byte) ([]byte, error) {
+	if len(stored) == 0 {
+		return nil, errors.New("explanation: nothing is stored")
+	}
 	d, err := decoder()
 	if err != nil {
 		return nil, fmt.Errorf("explanation: %w", err)

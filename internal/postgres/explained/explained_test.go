@@ -97,7 +97,7 @@ func TestTheDictionaryStays(t *testing.T) {
 func TestBytesThatNobodyWroteAreAnError(t *testing.T) {
 	packed := roundTrip(t, "one", []byte(`{"order":{"orderId":"1001"}}`))
 	for name, stored := range map[string][]byte{
-		"cut off": packed[:len(packed)-1], "no frame": []byte("{}"),
+		"cut off": packed[:len(packed)-1], "no frame": []byte("{}"), "nothing": {},
 		"another dictionary": {0x28, 0xb5, 0x2f, 0xfd, 0x21, 0x07, 0x01, 0x09, 0x00, 0x00, 0x7b},
 	} {
 		if text, err := Unpack(stored); err == nil || !strings.Contains(err.Error(), "explanation: ") {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -129,6 +130,14 @@ var setDays = `
 	update orders o set day = d.day from ` + dayRows.Unnest("d") + `
 	where o.company_id = @company_id and o.order_id = d.order_id and o.day <> d.day`
 
+// errCreditText means that a name has a control character, such as separates channels in
+// path_day: commerce lets none in. The order is quarantined.
+var errCreditText = fmt.Errorf("%w: a channel or an id has a control character", facts.ErrData)
+
+func hasControl(c facts.Credit) bool {
+	return strings.ContainsFunc(c.Channel+c.InfluencerID+c.CampaignID, func(r rune) bool { return r < ' ' })
+}
+
 // WriteOutcomes replaces the stored outcomes of orders: payout, credits, explanation,
 // the keys by which the order is found, its hubs, and its day. StoredOutcome.Before must
 // be what Outcomes returned in this transaction.
@@ -141,6 +150,9 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		body, err := explained.Pack(o.Text)
 		if err != nil {
 			return fmt.Errorf("order %s: %w", o.OrderID, err)
+		}
+		if slices.ContainsFunc(o.Credits, hasControl) {
+			return fmt.Errorf("order %s: %w", o.OrderID, errCreditText)
 		}
 		payouts[i] = payoutRow{o, namesText(companyID, &o.Outcome), body}
 		own := slices.DeleteFunc(slices.Clone(o.FoundBy), func(k facts.OrderKey) bool { return slices.Contains(facts.NameKinds, k.Kind) })

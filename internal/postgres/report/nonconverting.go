@@ -84,6 +84,9 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) erro
 				}
 			}
 		}
+		if !all.Done() {
+			return fmt.Errorf("steps of non-converting paths of day %d: the stored text is broken", day)
+		}
 		return nil
 	})
 	return err

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -71,8 +72,12 @@ func (t Statements) InsertPayments(ctx context.Context, companyID string, paymen
 // there is none.
 func (t Statements) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
 	s, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (s statements.Statement, err error) {
+		var summed []byte
 		err = row.Scan(&s.StatementID, &s.InfluencerID, &s.Currency, postgres.Day(&s.EndDate), &s.MinimumMinor, &s.Rev,
-			&s.AskedAt, &s.Actor, &s.Summed)
+			&s.AskedAt, &s.Actor, &summed)
+		if err == nil && summed != nil && json.Unmarshal(summed, &s.Summed) != nil {
+			s.Summed = &statements.Sum{} // another version of the program wrote it: the sum begins anew
+		}
 		return s, err
 	}, `
 		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor, summed from statement

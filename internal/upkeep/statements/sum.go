@@ -61,14 +61,14 @@ func dayAfter(day string) string {
 // Sum sums the entries of a statement. The zero value has none. It is stored as JSON while a statement is being
 // closed.
 type Sum struct {
-	Amount   decimal.Decimal
-	Count    int64
-	Lines    int64 // without the last entry's order
-	FirstDay string
-	Order    string                     // the last entry's
-	Number   int                        // likewise
-	Net      map[string]decimal.Decimal // of that order, by the day on which it may be paid
-	Digest   []byte                     // SHA-256 of the digest of the entries before and the last entry; nil: no entry
+	Amount   decimal.Decimal            `json:"amount"`
+	Count    int64                      `json:"count"`
+	Lines    int64                      `json:"lines"` // without the last entry's order
+	FirstDay string                     `json:"first_day"`
+	Order    string                     `json:"order"`  // the last entry's
+	Number   int                        `json:"number"` // likewise
+	Net      map[string]decimal.Decimal `json:"net"`    // of that order, by the day on which it may be paid
+	Digest   []byte                     `json:"digest"` // SHA-256 of the digest of the entries before and the last entry; nil: no entry
 }
 
 // Add adds an entry of an order. Entries come by order, byte by byte, and by number.

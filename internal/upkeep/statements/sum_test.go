@@ -152,3 +152,15 @@ func TestADigestIsAChainOverTheEntries(t *testing.T) {
 func lineOf(cost string, minor int64, currency string) facts.Line {
 	return facts.Line{InfluencerID: "i", CampaignID: "c", CostID: cost, AmountMinor: minor, Currency: currency}
 }
+
+// A sum is read by the next version of the program, too.
+func TestTheStoredFormOfASumStays(t *testing.T) {
+	t.Parallel()
+	sum := Sum{Count: 2, Lines: 1, FirstDay: "2026-03-01", Order: "o1", Number: 3, Digest: []byte{1}, Amount: decimal.NewFromInt(5),
+		Net: map[string]decimal.Decimal{"2026-03-01": decimal.NewFromInt(5)}}
+	text, err := json.Marshal(&sum)
+	const want = `{"amount":"5","count":2,"lines":1,"first_day":"2026-03-01","order":"o1","number":3,"net":{"2026-03-01":"5"},"digest":"AQ=="}`
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v; want %s", text, err, want)
+	}
+}
