@@ -83,7 +83,7 @@ type examination struct {
 	hasher                 *identity.Hasher
 	services               []string // origins
 	replication, minInSync int
-	trial                  bool   // the Kafka is that of `tributary dev`, which keeps records for good
+	demo                   bool   // the Kafka is that of `tributary dev`, which keeps records for good
 	snapshot, spool        string // of an edge on this machine
 	spoolBytes             int64
 }

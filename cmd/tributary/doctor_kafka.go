@@ -31,7 +31,7 @@ func (e *examination) checkBrokers(ctx context.Context, f *findings, client *kaf
 	if strings.HasPrefix(cluster.ID, dev.ClusterPrefix) {
 		f.remark("Kafka", "the embedded broker of `tributary dev`, for trying out: one copy of each record, whatever --replication asks for, "+
 			"kept for good")
-		e.replication, e.minInSync, e.trial = 1, 1, true
+		e.replication, e.minInSync, e.demo = 1, 1, true
 	}
 	for _, broker := range cluster.Brokers {
 		if err := client.Reach(ctx, broker); err != nil {
@@ -159,7 +159,7 @@ func (e *examination) checkRetention(f *findings, about string, topic kafka.Topi
 			time.Duration(retention)*time.Millisecond),
 			set("retention.ms", strconv.FormatInt(longPersonal, 10))+" or more: longer than any outage of the processors")
 	}
-	if topic.Name == wire.TopicCommerce && !e.trial && (retention > longPersonal || retention == -1) {
+	if topic.Name == wire.TopicCommerce && !e.demo && (retention > longPersonal || retention == -1) {
 		f.warn(about, "retention.ms keeps orders' personal fields longer than 7 days",
 			"lower it if nothing demands that: "+set("retention.ms", strconv.FormatInt(longPersonal, 10)))
 	}

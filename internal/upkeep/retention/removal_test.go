@@ -85,7 +85,7 @@ func run(t *testing.T, f *fake, fails int) (Removed, error) {
 }
 
 // No event goes before the orders that read it are snapshotted: those of before, and those that came since.
-func TestOrdersAreSealedBeforeEventsGo(t *testing.T) {
+func TestOrdersHaveSnapshotsBeforeEventsGo(t *testing.T) {
 	t.Parallel()
 	f := &fake{old: 2, late: 1, pages: 1}
 	sum, err := run(t, f, -1)
