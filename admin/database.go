@@ -8,8 +8,8 @@ import (
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // Database is what the API needs of Postgres. Errors are internal/commerce's kinds.
@@ -121,8 +121,8 @@ type reporting interface {
 	// reports.ErrTooManyChannels where its model cannot divide among so many channels.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// Signs looks at the orders of some days, YYYY-MM-DD, as of a moment ago. It returns
-	// signs.ErrBeingMade where ctx ended before: RenewSigns makes the report.
-	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
+	// fraud.ErrBeingMade where ctx ended before: RenewSigns makes the report.
+	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
 	// RenewSigns makes the reports of signs anew that were asked for lately and are not as new
 	// as the orders, of at most limit companies.
 	RenewSigns(ctx context.Context, limit int) error

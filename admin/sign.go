@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // signsTimeout bounds the making of one report of signs, where none is kept that is new
@@ -57,11 +57,11 @@ func (s *Server) listSigns(_ http.ResponseWriter, r *http.Request, c caller) (an
 }
 
 // signs reads one report. Where that takes too long, the report is made in the background.
-func (s *Server) signs(ctx context.Context, companyID, start, end string) (*signs.Report, error) {
+func (s *Server) signs(ctx context.Context, companyID, start, end string) (*fraud.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(signsTimeout, s.config.DependencyTimeout))
 	defer cancel()
 	report, err := s.deps.Database.Signs(ctx, companyID, start, end)
-	if errors.Is(err, signs.ErrBeingMade) {
+	if errors.Is(err, fraud.ErrBeingMade) {
 		p := unavailable()
 		p.message, p.retryAfter = "the report is being made; ask for it again in some seconds", signsRetry
 		return nil, p

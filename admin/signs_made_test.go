@@ -5,14 +5,14 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/fraud"
 )
 
 // long is a database whose reports of signs take long.
 type long struct{ Database }
 
-func (long) Signs(context.Context, string, string, string) (*signs.Report, error) {
-	return nil, signs.ErrBeingMade
+func (long) Signs(context.Context, string, string, string) (*fraud.Report, error) {
+	return nil, fraud.ErrBeingMade
 }
 
 func TestAReportOfSignsThatIsBeingMadeIsAskedForAgain(t *testing.T) {

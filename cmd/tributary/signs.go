@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // shownOrders is how many orders of a sign the text names.
@@ -60,7 +60,7 @@ nothing: you decide. docs/signs.md has the rules.`
 }
 
 // writeSigns writes a report for people.
-func writeSigns(w io.Writer, report *signs.Report) error {
+func writeSigns(w io.Writer, report *fraud.Report) error {
 	fmt.Fprintf(w, "Signs in %d orders from %s to %s: %d\n", report.Orders, report.Start, report.End, len(report.Signs))
 	if !report.AsOf.IsZero() {
 		fmt.Fprintf(w, "As of %s.\n", moment(report.AsOf))

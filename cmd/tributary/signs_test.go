@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/fraud"
 )
 
 func TestSignsAreWrittenForPeople(t *testing.T) {
 	var out strings.Builder
-	report := &signs.Report{Start: "2026-03-01", End: "2026-03-31", Orders: 50_000, Cut: true, Names: map[string]string{"ana": "Ana\x1b[31m"},
-		Signs: []signs.Sign{{
-			Kind: signs.CouponSpread, Influencer: "ana", Code: "ANA10", Since: "2026-03-09", Observed: signs.Rate{Count: 210, Of: 360},
-			Usual:   signs.Rate{Count: 40, Of: 240},
+	report := &fraud.Report{Start: "2026-03-01", End: "2026-03-31", Orders: 50_000, Cut: true, Names: map[string]string{"ana": "Ana\x1b[31m"},
+		Signs: []fraud.Signal{{
+			Kind: fraud.CouponSpread, Influencer: "ana", Code: "ANA10", Since: "2026-03-09", Observed: fraud.Rate{Count: 210, Of: 360},
+			Usual:   fraud.Rate{Count: 40, Of: 240},
 			Orders:  []string{"1", "2", "3", "4", "5", "6"},
-			Sources: []signs.Source{{Name: "Referral: coupons.example.com", Orders: 171}, {Orders: 9}},
-			Total:   6, Costs: []signs.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
+			Sources: []fraud.Source{{Name: "Referral: coupons.example.com", Orders: 171}, {Orders: 9}},
+			Total:   6, Costs: []fraud.Cost{{Currency: "BRL", Commission: 150_000, Turnover: 1_500_000}},
 		}}}
 	const want = `Signs in 50000 orders from 2026-03-01 to 2026-03-31: 1
 There are more orders: those before 2026-03-01 were not looked at.

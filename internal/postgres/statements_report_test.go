@@ -8,9 +8,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 	"github.com/tributary-io/tributary/test/statements"
@@ -129,7 +129,7 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 	}
 	hurried, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	if _, err := fix.DB.Signs(hurried, company, day, "2026-11-30"); !errors.Is(err, signs.ErrBeingMade) {
+	if _, err := fix.DB.Signs(hurried, company, day, "2026-11-30"); !errors.Is(err, fraud.ErrBeingMade) {
 		t.Fatal(err)
 	}
 	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {

@@ -2,6 +2,6 @@
 // delivery, signs of abuse, and the audit log.
 //
 // What belongs here: what is counted over some days, as tables, charts and files. The
-// figures are internal/reports' and internal/signs'; nothing is computed here but the
+// figures are internal/reports' and internal/fraud'; nothing is computed here but the
 // drawing.
 package report

@@ -9,8 +9,8 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // Database is what the pages of reports read. Errors are internal/commerce's kinds.
@@ -21,8 +21,8 @@ type Database interface {
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
-	// Signs looks for signs in the orders of some days; it reads up to signs.MostOrders.
-	Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error)
+	// Signs looks for signs in the orders of some days; it reads up to fraud.MostOrders.
+	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
 }
 
 // Pages are the pages of reports. Safe for concurrent use.

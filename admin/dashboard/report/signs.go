@@ -12,8 +12,8 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/lang"
-	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
@@ -65,12 +65,12 @@ func (s *Pages) signRoutes() []site.Route {
 const signsRefresh = 3 * time.Second
 
 // readSigns looks for signs.
-func (s *Pages) readSigns(ctx context.Context, a asked) (*signs.Report, error) {
+func (s *Pages) readSigns(ctx context.Context, a asked) (*fraud.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.signsWait)
 	defer cancel()
 	found, err := s.db.Signs(ctx, a.CompanyID, a.Start, a.End)
 	if err == nil && a.Influencer != "" {
-		found.Signs = slices.DeleteFunc(found.Signs, func(sign signs.Sign) bool { return sign.Influencer != a.Influencer })
+		found.Signs = slices.DeleteFunc(found.Signs, func(sign fraud.Signal) bool { return sign.Influencer != a.Influencer })
 	}
 	return found, err
 }
@@ -90,12 +90,12 @@ func (s *Pages) askedSigns(r *http.Request, v site.Request) (asked, error) {
 
 func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	a, err := s.askedSigns(r, v)
-	var found *signs.Report
+	var found *fraud.Report
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
 	}
 	page := signsPage{Head: v.Head(v.Lang.T("signs.title"), "signs"), Span: a.formOf(v, site.SignsPath, false, false, nil)}
-	if errors.Is(err, signs.ErrBeingMade) {
+	if errors.Is(err, fraud.ErrBeingMade) {
 		page.BeingMade = true
 		w.Header().Set("Refresh", strconv.Itoa(site.Seconds(signsRefresh)))
 		s.Render(w, r, http.StatusOK, "signs.html", page)
@@ -117,7 +117,7 @@ func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 		page.Influencer, page.All = of.Name, a.address(site.SignsPath, "influencer", "")
 	}
 	if found.Cut {
-		page.Cut = v.Lang.T("signs.cut", v.Lang.Day(found.Start), signs.MostOrders)
+		page.Cut = v.Lang.T("signs.cut", v.Lang.Day(found.Start), fraud.MostOrders)
 	}
 	for i := range found.Signs {
 		page.List = append(page.List, viewSign(v, &found.Signs[i], found.Names))
@@ -125,7 +125,7 @@ func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 	s.Render(w, r, http.StatusOK, "signs.html", page)
 }
 
-func viewSign(v site.Request, s *signs.Sign, names map[string]string) signRow {
+func viewSign(v site.Request, s *fraud.Signal, names map[string]string) signRow {
 	l, name := v.Lang, names[s.Influencer]
 	row := signRow{
 		Kind: l.T("signs.kind_" + string(s.Kind)), About: l.T("signs.about_" + string(s.Kind)),
@@ -150,7 +150,7 @@ func viewSign(v site.Request, s *signs.Sign, names map[string]string) signRow {
 }
 
 // rateWords writes a rate with its percentage: "90 of 150 (60.0%)".
-func rateWords(l *lang.Printer, r signs.Rate) (words string, percent int) {
+func rateWords(l *lang.Printer, r fraud.Rate) (words string, percent int) {
 	count, of := decimal.NewFromInt(int64(r.Count)), decimal.NewFromInt(int64(r.Of))
 	return l.T("signs.rate", r.Count, r.Of, l.Share(count, of)), part(count, of)
 }
@@ -173,7 +173,7 @@ func (s *Pages) signsCSV(w http.ResponseWriter, r *http.Request, v site.Request)
 	if err == nil && a.Alert != "" {
 		err = site.ErrBadAddress
 	}
-	var found *signs.Report
+	var found *fraud.Report
 	if err == nil {
 		found, err = s.readSigns(r.Context(), a)
 	}

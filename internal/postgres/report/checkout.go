@@ -10,10 +10,10 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // This file reads the completed checkouts that signs are about: the newest ones, by the
@@ -79,7 +79,7 @@ var checkoutInfluencers = `
 // checkouts reads the newest completed checkouts of some days, YYYY-MM-DD in a time zone,
 // of which an order would have come by now.
 func checkouts(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Location, from, to string,
-	now time.Time) (list []signs.Checkout, err error) {
+	now time.Time) (list []fraud.Checkout, err error) {
 	first, err := commerce.ParseDay(from, zone)
 	if err != nil {
 		return nil, nil //nolint:nilerr // no day has none
@@ -124,13 +124,13 @@ func checkouts(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Loca
 
 // checkoutsOf finds out of checkouts' events whether there are orders, and by whose links
 // the visitors came.
-func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Location, events []facts.Event) ([]signs.Checkout, error) {
-	list := make([]signs.Checkout, len(events))
+func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Location, events []facts.Event) ([]fraud.Checkout, error) {
+	list := make([]fraud.Checkout, len(events))
 	var keys []checkoutKey
 	days := make([]checkoutDay, len(events))
 	for i := range events {
 		e, n := &events[i], int32(i)
-		list[i] = signs.Checkout{Day: e.At.In(zone).Format(time.DateOnly), Network: e.Network()}
+		list[i] = fraud.Checkout{Day: e.At.In(zone).Format(time.DateOnly), Network: e.Network()}
 		days[i] = checkoutDay{n, list[i].Day, e.Visitor}
 		for _, key := range e.ErasureKeys() {
 			keys = append(keys, checkoutKey{n, facts.KeyDigest(companyID, key), key, e.At.Add(-orderBefore), e.At.Add(orderAfter)})

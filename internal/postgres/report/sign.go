@@ -15,9 +15,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/explained"
-	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -26,7 +26,7 @@ const signPage = 1_000
 
 // signOrder is what is read of one order.
 type signOrder struct {
-	sale         signs.Sale
+	sale         fraud.Sale
 	name         string
 	order        wire.Order
 	country, zip string
@@ -69,10 +69,10 @@ var signOrders = `
 
 // readSigns looks for signs in a company's orders of some days, YYYY-MM-DD in the store's
 // time zone, in one snapshot. It returns by which mark.
-func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (report *signs.Report, mark signsMark, err error) {
-	report = &signs.Report{Start: from, End: to, Names: map[string]string{}}
-	var sales []signs.Sale
-	var completed []signs.Checkout
+func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (report *fraud.Report, mark signsMark, err error) {
+	report = &fraud.Report{Start: from, End: to, Names: map[string]string{}}
+	var sales []fraud.Sale
+	var completed []fraud.Checkout
 	err = r.snapshot(ctx, func(tx pgx.Tx) error {
 		var timezone string
 		if err := tx.QueryRow(ctx, `
@@ -98,7 +98,7 @@ func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (rep
 		}
 		budget := visitBudget{mostVisits, mostIdentities}
 		for {
-			args["most"] = min(signPage, signs.MostOrders+1-len(sales))
+			args["most"] = min(signPage, fraud.MostOrders+1-len(sales))
 			page, err := postgres.Collect(ctx, tx, postgres.Scan(signColumns), signOrders, args)
 			if err != nil {
 				return err
@@ -123,17 +123,17 @@ func (r *Reader) readSigns(ctx context.Context, companyID, from, to string) (rep
 	if err != nil {
 		return nil, mark, err
 	}
-	if report.Cut = len(sales) > signs.MostOrders; report.Cut {
-		sales = sales[:signs.MostOrders]
+	if report.Cut = len(sales) > fraud.MostOrders; report.Cut {
+		sales = sales[:fraud.MostOrders]
 		report.Start = sales[len(sales)-1].Day
 	}
-	report.Orders, report.Signs = len(sales), signs.Find(sales, completed)
+	report.Orders, report.Signs = len(sales), fraud.Find(sales, completed)
 	report.Limit()
 	return report, mark, r.nameAll(ctx, companyID, report)
 }
 
 // nameAll adds the names of influencers whom no order has named.
-func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Report) error {
+func (r *Reader) nameAll(ctx context.Context, companyID string, report *fraud.Report) error {
 	ids := []string{}
 	for _, s := range report.Signs {
 		if _, named := report.Names[s.Influencer]; s.Influencer != "" && !named {
@@ -152,7 +152,7 @@ func (r *Reader) nameAll(ctx context.Context, companyID string, report *signs.Re
 }
 
 // read returns the sale, and adds the influencers' names that it tells.
-func (o *signOrder) read(names map[string]string) (signs.Sale, error) {
+func (o *signOrder) read(names map[string]string) (fraud.Sale, error) {
 	s := o.sale
 	if s.Influencer != "" {
 		names[s.Influencer] = o.name

@@ -14,9 +14,9 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/report"
-	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -130,8 +130,8 @@ func TestSignsKnowPlaces(t *testing.T) {
 		f.Put(o)
 	}
 	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-01")
-	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != signs.SharedPlace ||
-		report.Signs[0].Observed != (signs.Rate{Count: 8, Of: 8}) {
+	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != fraud.SharedPlace ||
+		report.Signs[0].Observed != (fraud.Rate{Count: 8, Of: 8}) {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -242,8 +242,8 @@ func TestSignsReadCheckouts(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	s := report.Signs[0]
-	if s.Kind != signs.NoOrder || report.Names[s.Influencer] != "Beto Lima" || s.Observed != (signs.Rate{Count: 20, Of: 30}) ||
-		s.Usual != (signs.Rate{Count: 4, Of: 64}) || s.Since != "2026-03-01" {
+	if s.Kind != fraud.NoOrder || report.Names[s.Influencer] != "Beto Lima" || s.Observed != (fraud.Rate{Count: 20, Of: 30}) ||
+		s.Usual != (fraud.Rate{Count: 4, Of: 64}) || s.Since != "2026-03-01" {
 		t.Errorf("%+v of %v", s, report.Names)
 	}
 }
@@ -259,11 +259,11 @@ func TestSignsAreMadeOnceAndAnewWhenOrdersCome(t *testing.T) {
 		f.Put(reporttest.Order{CompanyID: company, ID: id, CreatedAt: time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), TotalMinor: 100})
 	}
 	put("1")
-	read := func() *signs.Report {
+	read := func() *fraud.Report {
 		report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
 		if err != nil {
 			t.Error(err)
-			return &signs.Report{}
+			return &fraud.Report{}
 		}
 		return report
 	}
@@ -314,7 +314,7 @@ func TestALongReportOfSignsIsMadeInTheBackground(t *testing.T) {
 	defer cancel()
 	for range 2 {
 		for day := 1; day <= 20; day++ {
-			if _, err := f.DB.Signs(hurried, company, "2026-03-01", fmt.Sprintf("2026-03-%02d", day)); !errors.Is(err, signs.ErrBeingMade) {
+			if _, err := f.DB.Signs(hurried, company, "2026-03-01", fmt.Sprintf("2026-03-%02d", day)); !errors.Is(err, fraud.ErrBeingMade) {
 				t.Fatal(err)
 			}
 		}

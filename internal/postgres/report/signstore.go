@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/tributary-io/tributary/internal/background"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/postgres"
-	"github.com/tributary-io/tributary/internal/signs"
 )
 
 // This file keeps reports of signs, so that each is read once from the orders, however many
@@ -63,14 +63,14 @@ func (m signsMark) shows(now signsMark, age time.Duration, orders int, oldest ti
 // Signs returns the signs in a company's orders of some days, YYYY-MM-DD in the store's
 // time zone, as of a moment ago. One report is made at a time: it needs more of the
 // database and of memory than all else. Where ctx ends before the report is made,
-// RenewSigns makes it, and the error is signs.ErrBeingMade.
-func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
+// RenewSigns makes it, and the error is fraud.ErrBeingMade.
+func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error) {
 	report, err := r.signs(ctx, companyID, from, to)
 	if err != nil && ctx.Err() != nil {
 		storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), wantTimeout)
 		defer cancel()
 		if err = r.wantSigns(storing, companyID, from, to); err == nil {
-			return nil, signs.ErrBeingMade
+			return nil, fraud.ErrBeingMade
 		}
 	}
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*signs.
 
 // signs returns a report that is kept, or makes it. One that RenewSigns is to make already
 // is awaited instead: who may not wait for long enough must not begin it again.
-func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*signs.Report, error) {
+func (r *Reader) signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error) {
 	_, limited := ctx.Deadline()
 	for {
 		report, wanted, err := r.storedSigns(ctx, companyID, from, to)
@@ -148,8 +148,8 @@ func (r *Reader) forgetSigns(ctx context.Context, companyID string) error {
 
 // storedSigns returns a report that is kept and may be shown; nil: there is none. wanted:
 // RenewSigns is to make it.
-func (r *Reader) storedSigns(ctx context.Context, companyID, from, to string) (found *signs.Report, wanted bool, err error) {
-	var report signs.Report
+func (r *Reader) storedSigns(ctx context.Context, companyID, from, to string) (found *fraud.Report, wanted bool, err error) {
+	var report fraud.Report
 	var mark, now signsMark
 	var at, askedAt time.Time
 	var asOf pgtype.Timestamptz
@@ -195,7 +195,7 @@ func (r *Reader) askSigns(ctx context.Context, companyID, from, to string) error
 }
 
 // makeSigns makes a report and keeps it. asked: somebody waits for it.
-func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, asked bool) (*signs.Report, error) {
+func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, asked bool) (*fraud.Report, error) {
 	report, mark, err := r.readSigns(ctx, companyID, from, to)
 	if err != nil {
 		return nil, err

@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/packed"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
-	"github.com/tributary-io/tributary/internal/signs"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // This file reads what the events of influencers' visits tell of orders
-// (signs.Visit): of each order one event, by its id.
+// (fraud.Visit): of each order one event, by its id.
 
 const (
 	// Of a visitor who told who it is, page views count from pagesBefore before the
@@ -39,7 +39,7 @@ const (
 type visitBudget struct{ visits, identities int }
 
 // take returns the ids of the visits to read of the next older sales, newest first.
-func (b *visitBudget) take(sales []signs.Sale) (ids []uuid.UUID) {
+func (b *visitBudget) take(sales []fraud.Sale) (ids []uuid.UUID) {
 	for i := range sales {
 		id, err := uuid.Parse(sales[i].Last.EventID)
 		identity := sales[i].Last.ByIdentity
@@ -96,7 +96,7 @@ var pageViewers = `
 
 // visits reads the visits of sales into them. Where the event is removed by age, or the
 // touch is the order's own, or the budget is used up, there is none.
-func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale, budget *visitBudget) error {
+func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []fraud.Sale, budget *visitBudget) error {
 	ids := budget.take(sales)
 	if len(ids) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale
 	}
 	for i := range sales {
 		if e, known := events[sales[i].Last.EventID]; known {
-			sales[i].Visit = signs.NewVisit(&sales[i], &e, viewed[int32(i)])
+			sales[i].Visit = fraud.NewVisit(&sales[i], &e, viewed[int32(i)])
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale
 
 // pagesOf returns the sales, by index, whose visitor told the buyer's identity and looked
 // at a page.
-func pagesOf(ctx context.Context, tx pgx.Tx, companyID string, sales []signs.Sale, events map[string]facts.Event) (map[int32]bool, error) {
+func pagesOf(ctx context.Context, tx pgx.Tx, companyID string, sales []fraud.Sale, events map[string]facts.Event) (map[int32]bool, error) {
 	var requests []pagesRequest
 	for i := range sales {
 		s := &sales[i]

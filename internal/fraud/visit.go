@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"cmp"
@@ -43,8 +43,8 @@ func NewVisit(s *Sale, e *facts.Event, pages bool) *Visit {
 
 // visitSigns finds influencers of whose orders far more have a visit of one sort than
 // those of others.
-func visitSigns(sales []Sale) []Sign {
-	visits := func(kind Kind, is func(*Visit) bool) []Sign {
+func visitSigns(sales []Sale) []Signal {
+	visits := func(kind Kind, is func(*Visit) bool) []Signal {
 		return most(sales, kind, visitOrders, visitPoints, func(i int) (string, bool) {
 			v := sales[i].Visit
 			if v != nil && is(v) {
@@ -61,9 +61,9 @@ func visitSigns(sales []Sale) []Sign {
 
 // clearer returns the signs of two lists, by influencer; of one that is in both the one that
 // is further from what is usual.
-func clearer(one, other []Sign) []Sign {
+func clearer(one, other []Signal) []Signal {
 	for _, s := range other {
-		i, found := slices.BinarySearchFunc(one, s, func(a, b Sign) int { return cmp.Compare(a.Influencer, b.Influencer) })
+		i, found := slices.BinarySearchFunc(one, s, func(a, b Signal) int { return cmp.Compare(a.Influencer, b.Influencer) })
 		switch {
 		case !found:
 			one = slices.Insert(one, i, s)
@@ -76,7 +76,7 @@ func clearer(one, other []Sign) []Sign {
 
 // networkSigns finds influencers of whose orders a large part has visits from networks
 // from which few visits by others come. Networks of phones have many of everybody's.
-func networkSigns(sales []Sale) []Sign {
+func networkSigns(sales []Sale) []Signal {
 	orders, all := map[string]int{}, 0      // by influencer
 	networks := map[string]map[string]int{} // by influencer and network
 	everyone := map[string]int{}            // by network
@@ -93,7 +93,7 @@ func networkSigns(sales []Sale) []Sign {
 		}
 		networks[s.Influencer][s.Visit.Network]++
 	}
-	var found []Sign
+	var found []Signal
 	for _, influencer := range sortedKeys(networks) {
 		own, usual := map[string]bool{}, Rate{Of: all - orders[influencer]}
 		seen := Rate{Of: orders[influencer]}

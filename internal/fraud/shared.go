@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 // The bounds of SharedPlace and SharedNetwork.
 const (
@@ -10,7 +10,7 @@ const (
 // shared finds codes that many buyers of one postal code or network use, though
 // few buyers elsewhere do. A household is too small for it; in a town, an office or
 // a mobile network, most buyers use no code or others.
-func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string) []Sign {
+func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string) []Signal {
 	everyone := map[string]bool{}
 	withCode := map[string]map[string]bool{} // buyers by code
 	at := map[string]map[string]bool{}       // buyers by place
@@ -38,7 +38,7 @@ func shared(sales []Sale, buyers []string, kind Kind, placeOf func(*Sale) string
 			here[key].sales = append(here[key].sales, s)
 		}
 	}
-	var found []Sign
+	var found []Signal
 	for _, key := range sortedKeys(here) {
 		used := here[key]
 		seen := Rate{len(used.buyers), len(at[used.place])}

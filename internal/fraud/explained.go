@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import "github.com/tributary-io/tributary/internal/facts"
 

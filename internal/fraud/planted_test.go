@@ -1,4 +1,4 @@
-package signs_test
+package fraud_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/sdk/core"
 	"github.com/tributary-io/tributary/test/fixtures/leaks"
 )
@@ -53,8 +53,8 @@ func leakedCodes(t testing.TB, from, seeds uint64) score {
 		for _, l := range planted {
 			since[l.Code] = l
 		}
-		for _, sign := range signs.Find(sales, nil) {
-			if sign.Kind != signs.CouponSpread {
+		for _, sign := range fraud.Find(sales, nil) {
+			if sign.Kind != fraud.CouponSpread {
 				t.Errorf("seed %d: %s of %s", seed, sign.Kind, sign.Influencer)
 				continue
 			}
@@ -83,7 +83,7 @@ func leakedCodes(t testing.TB, from, seeds uint64) score {
 }
 
 func near(day, other string) bool {
-	a, b := signs.DayNumber(day), signs.DayNumber(other)
+	a, b := fraud.DayNumber(day), fraud.DayNumber(other)
 	return a-b <= 7 && b-a <= 7
 }
 
@@ -104,13 +104,13 @@ func hijackedJourneys(t testing.TB, seeds uint64, journeys int) score {
 // flaggedJourneys are the orders of signs about journeys.
 func flaggedJourneys(t testing.TB, seed uint64, index *attribution.Index, cases []facts.Case) map[string]bool {
 	t.Helper()
-	var sales []signs.Sale
+	var sales []fraud.Sale
 	for _, c := range cases {
 		sales = append(sales, saleOf(c, index.Decide(c)))
 	}
 	flagged := map[string]bool{}
-	for _, sign := range signs.Find(sales, nil) {
-		if sign.Kind != signs.AfterCheckout {
+	for _, sign := range fraud.Find(sales, nil) {
+		if sign.Kind != fraud.AfterCheckout {
 			t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
 			continue
 		}
@@ -122,8 +122,8 @@ func flaggedJourneys(t testing.TB, seed uint64, index *attribution.Index, cases 
 }
 
 // saleOf is what the store knows of a decided order.
-func saleOf(c facts.Case, out facts.Outcome) signs.Sale {
-	s := signs.Sale{
+func saleOf(c facts.Case, out facts.Outcome) fraud.Sale {
+	s := fraud.Sale{
 		OrderID: c.Order.OrderID, At: c.Order.CreatedAt, Day: out.Day, Currency: out.Currency, Total: c.Order.TotalMinor,
 		Commission: out.Payout.CommissionMinor, Influencer: out.Payout.InfluencerID, Buyers: []string{"b" + c.Order.OrderID},
 	}
@@ -136,7 +136,7 @@ func saleOf(c facts.Case, out facts.Outcome) signs.Sale {
 func forgedVisits(t testing.TB, seeds uint64, journeys int) score {
 	var all score
 	index := attribution.NewIndex(leaks.Store())
-	scores := map[signs.Kind]*score{signs.AfterOrder: {}, signs.NoPageViews: {}, signs.OneNetwork: {}}
+	scores := map[fraud.Kind]*score{fraud.AfterOrder: {}, fraud.NoPageViews: {}, fraud.OneNetwork: {}}
 	for seed := range seeds {
 		cases, planted := leaks.Visits(seed, journeys)
 		flagged := flaggedVisits(t, seed, index, cases)
@@ -169,11 +169,11 @@ func (s *score) count(planted, flagged map[string]bool) {
 }
 
 // visitOf is what the store's events tell of a sale's visit.
-func visitOf(s *signs.Sale, events []facts.Event) *signs.Visit {
+func visitOf(s *fraud.Sale, events []facts.Event) *fraud.Visit {
 	pages := slices.ContainsFunc(events, func(e facts.Event) bool { return e.Event.Event == core.PageView })
 	for i := range events {
 		if events[i].EventID == s.Last.EventID {
-			return signs.NewVisit(s, &events[i], pages)
+			return fraud.NewVisit(s, &events[i], pages)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ type Report struct {
 	AsOf   time.Time
 	Orders int  // that were looked at
 	Cut    bool // there were more: only the newest MostOrders were looked at
-	Signs  []Sign
+	Signs  []Signal
 	Names  map[string]string // of influencers, by id
 }
 

@@ -1,9 +1,9 @@
-package signs
+package fraud
 
 import "fmt"
 
 // Text says in a sentence what a sign shows. name is the influencer's.
-func (s *Sign) Text(name string) string {
+func (s *Signal) Text(name string) string {
 	seen, usual := s.Observed, s.Usual
 	switch s.Kind {
 	case CouponSpread:

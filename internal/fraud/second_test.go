@@ -1,4 +1,4 @@
-package signs_test
+package fraud_test
 
 import (
 	"fmt"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/signs"
+	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/test/fixtures/leaks"
 )
 
 // signsFound compares signs with what was planted: by kind, and the code or influencer.
-func (s *score) signsFound(t testing.TB, seed uint64, found []signs.Sign, planted []leaks.Planted) {
+func (s *score) signsFound(t testing.TB, seed uint64, found []fraud.Signal, planted []leaks.Planted) {
 	t.Helper()
 	left := slices.Clone(planted)
 	for _, sign := range found {
@@ -37,7 +37,7 @@ func (s *score) signsFound(t testing.TB, seed uint64, found []signs.Sign, plante
 func secondCodes(t testing.TB, from, seeds uint64) (s score) {
 	for seed := from; seed < from+seeds; seed++ {
 		sales, planted := leaks.SecondCodes(seed)
-		s.signsFound(t, seed, signs.Find(sales, nil), planted)
+		s.signsFound(t, seed, fraud.Find(sales, nil), planted)
 	}
 	s.hold(t, fmt.Sprintf("signs of %d second stores", seeds))
 	return s
@@ -46,7 +46,7 @@ func secondCodes(t testing.TB, from, seeds uint64) (s score) {
 func checkoutsWithoutOrders(t testing.TB, from, seeds uint64, n, honest int) (s score) {
 	for seed := from; seed < from+seeds; seed++ {
 		checkouts, planted := leaks.Checkouts(seed, n, honest)
-		s.signsFound(t, seed, signs.Find(nil, checkouts), planted)
+		s.signsFound(t, seed, fraud.Find(nil, checkouts), planted)
 	}
 	s.hold(t, fmt.Sprintf("checkouts without orders of %d stores", seeds))
 	return s
@@ -64,9 +64,9 @@ func secondJourneys(t testing.TB, from, seeds uint64, journeys int) (s score) {
 	return s
 }
 
-func secondVisits(t testing.TB, from, seeds uint64, journeys int) map[signs.Kind]*score {
+func secondVisits(t testing.TB, from, seeds uint64, journeys int) map[fraud.Kind]*score {
 	index := attribution.NewIndex(leaks.Store())
-	scores := map[signs.Kind]*score{signs.AfterOrder: {}, signs.NoPageViews: {}, signs.OneNetwork: {}}
+	scores := map[fraud.Kind]*score{fraud.AfterOrder: {}, fraud.NoPageViews: {}, fraud.OneNetwork: {}}
 	for seed := from; seed < from+seeds; seed++ {
 		cases, planted := leaks.SecondVisits(seed, journeys)
 		flagged := flaggedVisits(t, seed, index, cases)
@@ -84,18 +84,18 @@ func secondVisits(t testing.TB, from, seeds uint64, journeys int) map[signs.Kind
 }
 
 // flaggedVisits are the orders of signs about visits.
-func flaggedVisits(t testing.TB, seed uint64, index *attribution.Index, cases []facts.Case) map[signs.Kind]map[string]bool {
+func flaggedVisits(t testing.TB, seed uint64, index *attribution.Index, cases []facts.Case) map[fraud.Kind]map[string]bool {
 	t.Helper()
-	var sales []signs.Sale
+	var sales []fraud.Sale
 	for _, c := range cases {
 		s := saleOf(c, index.Decide(c))
 		s.Visit = visitOf(&s, c.Visitors[0].Events)
 		sales = append(sales, s)
 	}
-	flagged := map[signs.Kind]map[string]bool{signs.AfterOrder: {}, signs.NoPageViews: {}, signs.OneNetwork: {}}
-	for _, sign := range signs.Find(sales, nil) {
+	flagged := map[fraud.Kind]map[string]bool{fraud.AfterOrder: {}, fraud.NoPageViews: {}, fraud.OneNetwork: {}}
+	for _, sign := range fraud.Find(sales, nil) {
 		if flagged[sign.Kind] == nil {
-			if sign.Kind != signs.Unproven { // who says to be the buyer proves nothing
+			if sign.Kind != fraud.Unproven { // who says to be the buyer proves nothing
 				t.Errorf("seed %d: %s of %s, %v after %v", seed, sign.Kind, sign.Influencer, sign.Observed, sign.Usual)
 			}
 			continue
@@ -132,7 +132,7 @@ func BenchmarkSecondStores(b *testing.B) {
 			secondJourneys(b, secondSeed, 5, 10_000).report(b)
 		}
 	})
-	for kind := range map[signs.Kind]bool{signs.AfterOrder: true, signs.NoPageViews: true, signs.OneNetwork: true} {
+	for kind := range map[fraud.Kind]bool{fraud.AfterOrder: true, fraud.NoPageViews: true, fraud.OneNetwork: true} {
 		b.Run(string(kind), func(b *testing.B) {
 			for b.Loop() {
 				secondVisits(b, secondSeed, 5, 10_000)[kind].report(b)

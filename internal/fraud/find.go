@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"cmp"
@@ -7,7 +7,7 @@ import (
 
 // Find returns the signs that the sales and the completed checkouts of one period show, by
 // kind, influencer and code. It orders sales by time.
-func Find(sales []Sale, checkouts []Checkout) []Sign {
+func Find(sales []Sale, checkouts []Checkout) []Signal {
 	slices.SortFunc(sales, func(a, b Sale) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.OrderID, b.OrderID))
 	})

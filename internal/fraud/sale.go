@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import "time"
 
@@ -72,8 +72,8 @@ type Rate struct {
 	Of    int `json:"of"`
 }
 
-// Sign is one finding.
-type Sign struct {
+// Signal is one finding.
+type Signal struct {
 	Kind       Kind
 	Influencer string   // id; "" of NoOrderNetwork
 	Code       string   // of the kinds about a coupon

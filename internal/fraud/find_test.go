@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ func (s *shop) sell(n int, change func(i int, sale *Sale)) {
 }
 
 // text writes signs as "kind influencer code count/of usual count/of since: n orders cost".
-func text(list []Sign) string {
+func text(list []Signal) string {
 	var lines []string
 	for _, s := range list {
 		line := fmt.Sprintf("%s %s %s %d/%d usual %d/%d", s.Kind, s.Influencer, s.Code, s.Observed.Count, s.Observed.Of,
@@ -43,7 +43,7 @@ func text(list []Sign) string {
 	return strings.Join(lines, "\n")
 }
 
-func holds(t *testing.T, got []Sign, want ...string) {
+func holds(t *testing.T, got []Signal, want ...string) {
 	t.Helper()
 	if text(got) != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", text(got), strings.Join(want, "\n"))

@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 // The bounds of signs about an influencer's links in orders.
 const (
@@ -9,8 +9,8 @@ const (
 // touchSigns finds influencers of whose orders by link far more have a touch of one
 // sort than those of others: after the checkout began, or unproven. Some shoppers look
 // for a coupon in the middle of a checkout, so each influencer has a few.
-func touchSigns(sales []Sale) []Sign {
-	var found []Sign
+func touchSigns(sales []Sale) []Signal {
+	var found []Signal
 	for _, sort := range []struct {
 		kind Kind
 		is   func(Touch) bool

@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 // The bounds of signs about completed checkouts that became no order.
 const (
@@ -20,7 +20,7 @@ type Checkout struct {
 // noOrders finds influencers by whose links visitors come who complete checkouts of which
 // no order is known, and networks of such checkouts. A few orders never come: a platform
 // loses one, or somebody tries the shop out.
-func noOrders(checkouts []Checkout) []Sign {
+func noOrders(checkouts []Checkout) []Signal {
 	return append(
 		without(checkouts, NoOrder, checkoutPoints, func(c *Checkout) []string { return c.Influencers }),
 		without(checkouts, NoOrderNetwork, checkoutNetworkPoints, func(c *Checkout) []string {
@@ -32,7 +32,7 @@ func noOrders(checkouts []Checkout) []Sign {
 }
 
 // without compares groups of checkouts: how many of each became no order.
-func without(checkouts []Checkout, kind Kind, points int, groups func(*Checkout) []string) []Sign {
+func without(checkouts []Checkout, kind Kind, points int, groups func(*Checkout) []string) []Signal {
 	rates, since := map[string]Rate{}, map[string]string{}
 	for i := range checkouts {
 		c := &checkouts[i]
@@ -48,10 +48,10 @@ func without(checkouts []Checkout, kind Kind, points int, groups func(*Checkout)
 			rates[group] = r
 		}
 	}
-	var found []Sign
+	var found []Signal
 	names, usual := outstanding(rates, points, func(r Rate) bool { return r.Count >= checkoutOrders })
 	for _, name := range names {
-		s := Sign{Kind: kind, Since: since[name], Observed: rates[name], Usual: usual}
+		s := Signal{Kind: kind, Since: since[name], Observed: rates[name], Usual: usual}
 		if kind == NoOrder {
 			s.Influencer = name
 		}

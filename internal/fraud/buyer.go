@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 // The bounds of SameBuyer.
 const (
@@ -9,14 +9,14 @@ const (
 // sameBuyer finds influencers of whose orders one buyer made a large part. A store
 // knows influencers by name only, so it cannot be known whether the buyer is the
 // influencer.
-func sameBuyer(sales []Sale, buyers []string) []Sign {
+func sameBuyer(sales []Sale, buyers []string) []Signal {
 	return most(sales, SameBuyer, buyerOrders, buyerPoints, func(i int) (string, bool) { return buyers[i], true })
 }
 
 // most finds influencers of whose orders a large part is of one group, compared with
 // the largest groups of others. groupOf returns the group of a sale, "" for none, and
 // whether the sale counts.
-func most(sales []Sale, kind Kind, atLeast, points int, groupOf func(i int) (group string, counts bool)) []Sign {
+func most(sales []Sale, kind Kind, atLeast, points int, groupOf func(i int) (group string, counts bool)) []Signal {
 	orders := map[string]int{}                // by influencer
 	groups := map[string]map[string][]*Sale{} // by influencer and group
 	for i := range sales {
@@ -42,7 +42,7 @@ func most(sales []Sale, kind Kind, atLeast, points int, groupOf func(i int) (gro
 		}
 		rates[influencer] = Rate{len(largest[influencer]), orders[influencer]}
 	}
-	var found []Sign
+	var found []Signal
 	names, usual := outstanding(rates, points, func(r Rate) bool { return r.Count >= atLeast })
 	for _, name := range names {
 		found = append(found, sign(kind, name, rates[name], usual, largest[name]))

@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"cmp"
@@ -96,8 +96,8 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // sign makes a sign of the sales that it concerns, which are ordered by time.
-func sign(kind Kind, influencer string, observed, usual Rate, sales []*Sale) Sign {
-	s := Sign{Kind: kind, Influencer: influencer, Observed: observed, Usual: usual}
+func sign(kind Kind, influencer string, observed, usual Rate, sales []*Sale) Signal {
+	s := Signal{Kind: kind, Influencer: influencer, Observed: observed, Usual: usual}
 	for _, sale := range sales {
 		if s.Since == "" {
 			s.Since = sale.Day

@@ -1,4 +1,4 @@
-package signs
+package fraud
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ type dayOf struct {
 // by the influencer has risen on some day, stayed so, and such orders have become
 // more. An order of a buyer who came by the influencer at an earlier one, and types the code now,
 // says nothing and is left out. sales are ordered by time.
-func spread(sales []Sale, buyers []string) []Sign {
+func spread(sales []Sale, buyers []string) []Signal {
 	codes := map[string]*codeDays{}
 	came := map[string]bool{} // by influencer and buyer
 	for i := range sales {
@@ -52,7 +52,7 @@ func spread(sales []Sale, buyers []string) []Sign {
 		}
 		codes[key].add(s)
 	}
-	var found []Sign
+	var found []Signal
 	for _, key := range sortedKeys(codes) {
 		c := codes[key]
 		began, before, after, rises := c.began()
@@ -199,7 +199,7 @@ func trend(codes map[string]*codeDays, but string, day int) (share int, growth i
 	return shares[len(shares)/2], sizes[len(sizes)/2]
 }
 
-func (c *codeDays) sign(began int, before, after Rate) Sign {
+func (c *codeDays) sign(began int, before, after Rate) Signal {
 	from := c.days[began].number
 	var untouched []*Sale
 	sources := map[string]int{}
