@@ -114,11 +114,15 @@ func newShop(t *testing.T) *dev {
 	if n != 1 {
 		t.Fatalf("%d owners were made", n)
 	}
-	var got answer
-	await.Until(t, await.Long, func() bool { // the edge learns of the company a moment later
-		got, err = call(t.Context(), http.MethodPost, d.EdgeURL+"/v1/events", "", map[string]any{"companyId": d.CompanyID, "events": []any{}})
-		return err == nil && got.status != 0 && !strings.Contains(string(got.body), "unknown_company")
-	}, func() string { return fmt.Sprintf("the edge does not know the company: %d %s", got.status, got.body) })
+	for _, company := range []string{d.CompanyID, d.SandboxCompanyID} { // the edge learns of them a moment later
+		var got answer
+		await.Until(t, await.Long, func() bool {
+			got, err = call(t.Context(), http.MethodPost, d.EdgeURL+"/v1/known", "", map[string]any{"companyId": company})
+			return err == nil && got.status == http.StatusOK
+		}, func() string {
+			return fmt.Sprintf("the edge does not know %s: %d %s", company, got.status, got.body)
+		})
+	}
 	return d
 }
 
