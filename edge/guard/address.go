@@ -3,6 +3,7 @@ package guard
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -38,12 +39,7 @@ func ClientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
 
 // Within tells whether an address is in one of some networks.
 func Within(prefixes []netip.Prefix, address netip.Addr) bool {
-	for _, p := range prefixes {
-		if p.Contains(address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // OneClient is an address as one client may have it: of an IPv6 address the

@@ -69,7 +69,7 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) erro
 		for before, ok := all.Key(); ok; before, ok = all.Key() {
 			from := int32(-1)
 			if before != "" {
-				from = paths.placeOfNull(before)
+				from = paths.placeOf(before)
 			}
 			all.Enter()
 			for channel, ok := all.Key(); ok; channel, ok = all.Key() {
@@ -80,7 +80,7 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) erro
 				if channel == "" {
 					tally.AddLeft(from, journeys)
 				} else {
-					tally.AddStep(from, paths.placeOfNull(channel), journeys)
+					tally.AddStep(from, paths.placeOf(channel), journeys)
 				}
 			}
 		}
@@ -96,8 +96,8 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) erro
 // markov: of no channel that an order came by. It gets nothing.
 const otherChannels = "\x00"
 
-// placeOfNull returns the place of a channel of non-converting paths.
-func (p *pathReader) placeOfNull(name string) int32 {
+// placeOf returns the place of a channel of non-converting paths.
+func (p *pathReader) placeOf(name string) int32 {
 	if _, known := p.places[name]; !known && len(p.names) >= reports.MaxMarkovChannels {
 		name = otherChannels
 	}

@@ -78,9 +78,9 @@ const dueDays = `
 	order by t.day limit 1`
 
 const (
-	makeNullDay = `
+	makeDay = `
 		insert into nonconverting_day (company_id, day, round) values (@company_id, @day, 0) on conflict (company_id, day) do nothing`
-	beginNullCount = `
+	beginCount = `
 		insert into nonconverting_count (company_id, day, round, marks, began_at, after, journeys, left_out, steps)
 		select n.company_id, n.day, @round, n.marks, @now, '', 0, 0, '{}' from nonconverting_day n where n.company_id = @company_id
 		and n.day = @day
@@ -108,11 +108,11 @@ func (t NonConvertingPaths) Due(ctx context.Context, companyID string, rounds fa
 // then on, so no owner of the partition may apply anything meanwhile (LockPartition).
 func (t NonConvertingPaths) Begin(ctx context.Context, companyID string, due *nonconverting.Count, now time.Time) error {
 	args := pgx.NamedArgs{"company_id": companyID, "day": due.Day}
-	if err := postgres.Exec(ctx, t.tx, "make a day of non-converting paths", makeNullDay, args); err != nil {
+	if err := postgres.Exec(ctx, t.tx, "make a day of non-converting paths", makeDay, args); err != nil {
 		return err
 	}
 	args["round"], args["now"] = due.Round, now
-	return postgres.Exec(ctx, t.tx, "begin to count non-converting paths", beginNullCount, args)
+	return postgres.Exec(ctx, t.tx, "begin to count non-converting paths", beginCount, args)
 }
 
 // VisitorsOfDay returns the next visitors who came on a day, at most limit, in the order of
