@@ -111,6 +111,10 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		When: v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
 		Back: site.DayPath(v.Current.CompanyID, e.Sale.Day),
 	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.Sale.OrderID); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	page.ledger(v.Lang, e, zone)
 	if e.Sale.InfluencerID != "" {
 		page.Verdict = verdict(v.Lang, e.Sale, false)

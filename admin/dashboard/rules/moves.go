@@ -137,7 +137,7 @@ func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request
 	v.Here = back
 	page := movesPage{Head: v.Head(v.Lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
-		if name == "step" {
+		if name == "step" || name == "page" {
 			continue
 		}
 		for _, value := range r.PostForm[name] {
