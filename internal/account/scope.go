@@ -12,6 +12,7 @@ const (
 	WriteCosts       Scope = "costs.write"
 	ReadReports      Scope = "reports.read"
 	WriteEvidence    Scope = "evidence.write"
+	AssignOrders     Scope = "orders.assign"
 	EraseCustomers   Scope = "customers.erase"
 	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
 	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
@@ -19,9 +20,9 @@ const (
 
 // Scopes lists every scope, in the order in which they are shown.
 var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
-	EraseCustomers, WriteEvents, ImportEvents}
+	AssignOrders, EraseCustomers, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
-// named: one that erases persons, or sends events, whose word counts for more, is asked for
+// named: one that gives orders to influencers, erases persons, or sends events, whose word counts for more, is asked for
 // by name.
 var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}
