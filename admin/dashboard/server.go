@@ -104,7 +104,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
+	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher, Previews: deps.Previews}, deps.Database)
 	s.report = report.New(shared, config.SignsWait, deps.Database)
 	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
 	if err != nil {

@@ -44,8 +44,13 @@ type orderPage struct {
 	Ledger    []ledgerLine
 	Net       []string
 	WhatIf    []string
+	Decided   []string // what was decided in disputes: a sentence each
+	Dispute   string   // path of the page that decides one
+	Withdraw  []whose  // about whose links something was decided
 	Models    []modelLine
 }
+
+type whose struct{ ID, Name string }
 
 type keyLine struct {
 	Name     string
@@ -127,6 +132,7 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.Lang, x, e.Sale, zone)
+			s.decided(r, v, &page, x, zone)
 		}
 	}
 	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
@@ -225,7 +231,11 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		p.Costs = append(p.Costs, line)
 	}
 	p.Total = amounts(l, x.Payout.Commissions, sale.Currency)
-	p.WhatIf = whatIf(l, x)
+	if w := x.Payout.Winner; w != nil && w.Proof == facts.ProofAssigned {
+		p.Verdict = l.T("verdict.assigned", w.Influencer)
+	} else {
+		p.WhatIf = whatIf(l, x)
+	}
 	for _, name := range modelOrder {
 		if parts, ok := x.Models[name]; ok {
 			line := modelLine{Name: l.T("model." + name), About: l.T("model.about." + name)}

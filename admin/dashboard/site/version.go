@@ -35,6 +35,11 @@ func (s *Site) VersionsOf(ctx context.Context, companyID string, subjects ...str
 	return texts, err
 }
 
+// LastChange returns who changed a subject last; commerce.ErrNotFound where nobody did.
+func (s *Site) LastChange(ctx context.Context, companyID, subject string) (account.AuditEntry, error) {
+	return s.versions.LastChange(ctx, companyID, subject)
+}
+
 type (
 	requestKey struct{} // of the Request of a form with a version
 	staleKey   struct{} // of why the form before was refused
