@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ type orderPage struct {
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
+	Items     []boughtLine
+	MoreItems int // that are not shown
+	Sums      []boughtSum
+	Zone      string // whose time the page has, in words
+	BackName  string
+	High      string   // a warning; empty: the commission is not above the order's value
+	Future    bool     // it was created after now
 	Details   []string // codes, tax and refunds, as the shop sent them
 	Reason    string   // why nothing is owed; empty where something is
 	Base      string
@@ -114,7 +122,15 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
 		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,
 		When: v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
-		Back: site.DayPath(v.Current.CompanyID, e.Sale.Day),
+		Zone: site.ZoneWords(v.Lang, v.Current.Timezone), Future: e.Sale.CreatedAt.After(s.Now()),
+	}
+	page.Back, page.BackName = cameFrom(r, v, e.Sale)
+	if e.Sale.CommissionMinor > e.Sale.TotalMinor && e.Sale.TotalMinor >= 0 {
+		page.High = v.Lang.T("order.high", v.Lang.Money(e.Sale.CommissionMinor, e.Sale.Currency), v.Lang.Money(e.Sale.TotalMinor, e.Sale.Currency))
+	}
+	if err := s.bought(r, v, &page, e.Sale); err != nil {
+		s.Unavailable(w, r, err)
+		return
 	}
 	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.Sale.OrderID); err != nil {
 		s.Unavailable(w, r, err)
@@ -191,7 +207,9 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		case k.Hub:
 			line.Visitors = l.T("order.hub_of_people")
 		}
-		p.Keys = append(p.Keys, line)
+		if (k.Visitors > 0 || k.Hub) && !slices.Contains(p.Keys, line) { // else it says nothing
+			p.Keys = append(p.Keys, line)
+		}
 	}
 	for _, t := range x.Touches {
 		p.Touches = append(p.Touches, viewTouch(l, t, zone))
@@ -204,7 +222,7 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 			sale.DiscountCode = c.Code
 		}
 	}
-	p.Details = orderDetails(l, x, sale.Currency, zone)
+	p.Details = append(typedCode(l, x, sale), orderDetails(l, x, sale.Currency, zone)...)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
@@ -257,6 +275,9 @@ func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) tou
 		line.When = l.Time(at.In(zone))
 	}
 	line.What = strings.Join(site.Present(t.Source, t.Medium), " / ")
+	if t.Source == "influencer" && t.Medium == "link" {
+		line.What = l.T("order.link_of")
+	}
 	if t.Source == "(direct)" {
 		line.What = l.T("order.direct")
 	}
@@ -268,6 +289,9 @@ func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) tou
 	}
 	if t.Influencer != "" {
 		line.Proof = proofWords(l, t.Proof)
+		if t.MatchedBy != "" && string(t.Proof) == t.MatchedBy {
+			line.Proof, line.By = l.T("order.proven", line.By), ""
+		}
 	}
 	return line
 }

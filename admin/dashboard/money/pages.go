@@ -50,6 +50,9 @@ type Database interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
+	// ProductNames returns the names of those of the products that are stored, by id.
+	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
 	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
