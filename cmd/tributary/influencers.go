@@ -84,7 +84,8 @@ hundred and 11/01/2026 is 11 January; with en, 1,500 is, and days are YYYY-MM-DD
 be read both ways is refused, with both.`
 	cmd.Example = `  tributary influencers import parceiros.csv --company c_… --dry-run`
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
-	cmd.Flags().StringVar(&tag, "lang", lang.Tags[0], "the language in which the file's numbers and days are written: "+strings.Join(lang.Tags, " or "))
+	cmd.Flags().StringVar(&tag, "lang", lang.Tags[0],
+		"the language in which the file's numbers and days are written: "+strings.Join(lang.Tags, " or "))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
 	return cmd
 }

@@ -105,7 +105,8 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 
 // askedOrders reads what the address asks for.
 func askedOrders(l *lang.Printer, query url.Values) ordersPage {
-	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")), To: site.TypedDay(l, query.Get("to")),
+	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")),
+		To:     site.TypedDay(l, query.Get("to")),
 		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
 }
 
