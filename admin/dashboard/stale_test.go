@@ -135,7 +135,7 @@ func TestAStaleFormOverwritesNothing(t *testing.T) {
 			person = m.PersonID
 		}
 	}
-	rent := url.Values{"name": {"Aluguel"}, "value": {"3100"}, "frequency": {"monthly"}, "start_date": {"2026-01-01"}}
+	rent := url.Values{"name": {"Aluguel"}, "value": {"3100"}, "frequency": {"monthly"}, "start_date": {"2026-01-01"}, "step": {"save"}}
 	if status, _, _ := s.send(owner, "/dashboard/costs"+at, rent); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
@@ -144,7 +144,7 @@ func TestAStaleFormOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	of, edit := at+"&id="+influencers[0].InfluencerID, changed(changed(rent, "id", costs[0].ID), "was", "monthly")
-	agreement := url.Values{"cost_start": {"2026-05-01"}, "var_fee": {"15"}}
+	agreement := url.Values{"cost_start": {"2026-05-01"}, "var_fee": {"15"}, "step": {"save"}}
 	for _, c := range []struct {
 		page, path    string
 		first, second url.Values

@@ -28,6 +28,7 @@ type Field struct {
 	Max      int // characters
 	Fill     string
 	Group    string // heading above the field; may be empty
+	before   string // its value before something was typed
 }
 
 // Option is a value that a field offers.
@@ -46,7 +47,8 @@ type Form struct {
 	Alert  string // what is wrong with all of it; may be empty
 	Stored *Form  // the form of what is stored now, for Stale; nil: it shows nothing that is stored
 	Now    []Saved
-	stale  bool // what it changes was changed meanwhile
+	stale  bool   // what it changes was changed meanwhile
+	Said   []Said // the amounts that were read: they are shown before they are saved
 }
 
 // Saved is what is stored of a field where it differs from what was typed.
@@ -65,6 +67,7 @@ func (f *Form) Add(x Field) {
 	if f.Lang.Has(f.texts + x.Name + "_help") {
 		x.Help = f.Lang.T(f.texts + x.Name + "_help")
 	}
+	x.before = x.Value
 	if f.values != nil && x.Type != "password" {
 		x.Value, x.Values = f.values.Get(x.Name), f.values[x.Name]
 	}
