@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // influencerPage is what templates/influencer.html shows.
@@ -370,7 +371,7 @@ func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Re
 		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: site.ViolationText(v.Lang, bad.List[0])})
 		return
 	}
-	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, category); err != nil {
+	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, commerce.InfluencerChange{Category: wire.Some(category)}); err != nil {
 		s.NotFoundOr(w, r, err, "no_influencer")
 		return
 	}

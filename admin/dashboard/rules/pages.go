@@ -39,7 +39,7 @@ type Database interface {
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
-	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
+	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	// UnprovenOf returns what SetUnproven set last; empty: what the company does.
 	UnprovenOf(ctx context.Context, companyID, influencerID string) (string, error)
