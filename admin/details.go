@@ -7,6 +7,7 @@ import (
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -31,7 +32,7 @@ func readDetails(c caller, o object) (asked commerce.DetailsChange, err error) {
 	if asked.OfPayee() && !c.has(account.WritePayees) {
 		return asked, missingScope(account.WritePayees)
 	}
-	o.bad.AddAll(asked.Check(c.country))
+	o.bad.AddAll(asked.Check(func(raw string) string { return identity.NormalPhone(raw, c.country) }))
 	asked.Keys = facts.PartnerKeys(asked, c.keys)
 	return asked, nil
 }
@@ -51,7 +52,7 @@ func texts(value any) ([]string, *fault) {
 	return list, nil
 }
 
-// refusePayee adds what a registration may not overwrite; false for another error.
+// refusePayee says what a registration may not overwrite.
 func refusePayee(o object, known *commerce.PayeeKnownError) error {
 	for _, field := range known.Fields {
 		o.bad.Add("details."+field, commerce.CodeConflict, "is known already, and is another: PUT /influencers changes it")

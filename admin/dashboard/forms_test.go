@@ -258,7 +258,7 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, now := s.loggedIn(), time.Now()
-	if text := s.readAs(owner, "/dashboard/costs?company="+s.live); contains(text, "Total marketing cost") {
+	if text := s.readAs(owner, "/dashboard/costs?company="+s.live); contains(text, "Costs and commission") {
 		t.Errorf("nothing was spent: %s", text)
 	}
 	long := now.AddDate(0, -3, 0).Format(time.DateOnly)
@@ -271,8 +271,8 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	}
 	s.sumDay(now.AddDate(0, 0, -2).Format(time.DateOnly)) // R$ 125.00 commission
 	text := s.readAs(owner, "/dashboard/costs?company="+s.live)
-	if !contains(text, "Total marketing cost R$ 455.00", "Commission R$ 125.00", "Agreed with influencers R$ 300.00",
-		"Additional costs R$ 30.00") {
+	if !contains(text, "Costs and commission R$ 455.00", "Commission R$ 125.00", "Fixed amounts of influencers R$ 300.00",
+		"Other costs R$ 30.00") {
 		t.Errorf("%s", text)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -118,8 +117,8 @@ func (c *DetailsChange) OfPayee() bool {
 }
 
 // Check returns every rule that the values break, and writes those that break none as they are stored.
-// A phone without a country code is read in a country (ISO 3166-1 alpha-2). No message has a value.
-func (c *DetailsChange) Check(country string) (bad Violations) {
+// phone returns a number as E.164, "" for none, as the keyed hashes of orders read it. No message has a value.
+func (c *DetailsChange) Check(phone func(raw string) string) (bad Violations) {
 	at := place{name: "details"}
 	c.Email.Value = strings.TrimSpace(c.Email.Value)
 	if c.Email.Value != "" {
@@ -128,7 +127,7 @@ func (c *DetailsChange) Check(country string) (bad Violations) {
 		}
 	}
 	if c.Phone.Value = strings.TrimSpace(c.Phone.Value); c.Phone.Value != "" {
-		if c.Phone.Value = identity.NormalPhone(c.Phone.Value, country); c.Phone.Value == "" {
+		if c.Phone.Value = phone(c.Phone.Value); c.Phone.Value == "" {
 			bad.Add(at.field(DetailPhone), CodeInvalidValue, "is no phone number")
 		}
 	}
@@ -137,7 +136,7 @@ func (c *DetailsChange) Check(country string) (bad Violations) {
 			bad.Add(at.field(DetailDocument), CodeInvalidValue, "is no CPF or CNPJ: its length or its check digits are wrong")
 		}
 	}
-	c.Pix.Value.check(&bad, country)
+	c.Pix.Value.check(&bad, phone)
 	bad.atMost("details.handles", len(c.Handles.Value), MaxHandles)
 	for i := range c.Handles.Value {
 		handle := element("details.handles", i)
@@ -149,7 +148,7 @@ func (c *DetailsChange) Check(country string) (bad Violations) {
 }
 
 // check checks a key by its type, and writes it as it is stored.
-func (p *Pix) check(bad *Violations, country string) {
+func (p *Pix) check(bad *Violations, phone func(raw string) string) {
 	at := place{name: "details.pix"}
 	p.Key = strings.TrimSpace(p.Key)
 	if p.Type == "" && p.Key == "" {
@@ -173,7 +172,7 @@ func (p *Pix) check(bad *Violations, country string) {
 	case PixCNPJ:
 		normal, words = NormalCNPJ(p.Key), "is no CNPJ: its length or its check digits are wrong"
 	case PixPhone:
-		normal, words = identity.NormalPhone(p.Key, country), "is no phone number"
+		normal, words = phone(p.Key), "is no phone number"
 	case PixEmail:
 		words = fmt.Sprintf("is no e-mail address of at most %d characters", maxPixEmail)
 		if normal = normalEmail(p.Key); len(normal) > maxPixEmail {
@@ -196,7 +195,11 @@ func normalEmail(raw string) string {
 	if err != nil || parsed.Address != raw || len(raw) > maxEmail || hasControls(raw) || strings.ContainsAny(raw, " <>\"") {
 		return ""
 	}
-	return identity.NormalEmail(raw)
+	email := strings.ToLower(raw)
+	if _, domain, _ := strings.Cut(email, "@"); strings.Contains(domain, "@") || !strings.Contains(strings.Trim(domain, "."), ".") {
+		return ""
+	}
+	return email
 }
 
 // Apply makes the change.

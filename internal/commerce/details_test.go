@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/wire"
 )
+
+func inBrazil(raw string) string { return identity.NormalPhone(raw, "BR") }
 
 // The CNPJ with letters is the example of Receita Federal's page on the new numbers; the others are numbers
 // with right check digits that are used in manuals.
@@ -54,7 +57,7 @@ func TestAPixKeyIsReadByItsTypeAlone(t *testing.T) {
 		{"chave", "11987654308", ""},
 	} {
 		asked := commerce.DetailsChange{Pix: wire.Some(commerce.Pix{Type: c.kind, Key: c.raw})}
-		bad := asked.Check("BR")
+		bad := asked.Check(inBrazil)
 		if got := asked.Pix.Value.Key; c.want != "" && (got != c.want || bad.Any()) || c.want == "" && !bad.Any() {
 			t.Errorf("%s %q: %q, %v, want %q", c.kind, c.raw, got, bad.List, c.want)
 		}
@@ -72,7 +75,7 @@ func TestDetailsAreCheckedAndStoredInOneForm(t *testing.T) {
 		Email: wire.Some(" Ana.Prado@Example.COM "), Phone: wire.Some("(11) 98888-7777"), Document: wire.Some("529.982.247-25"),
 		Handles: wire.Some([]string{" @ana "}), Notes: wire.Some("fala com a Bia"),
 	}
-	if bad := asked.Check("BR"); bad.Any() {
+	if bad := asked.Check(inBrazil); bad.Any() {
 		t.Fatal(bad.List)
 	}
 	var d commerce.Details
@@ -86,7 +89,7 @@ func TestDetailsAreCheckedAndStoredInOneForm(t *testing.T) {
 	}
 	// An empty text clears, what is absent stays.
 	cleared := commerce.DetailsChange{Email: wire.Some(""), Pix: wire.Null[commerce.Pix]()}
-	if bad := cleared.Check("BR"); bad.Any() {
+	if bad := cleared.Check(inBrazil); bad.Any() {
 		t.Fatal(bad.List)
 	}
 	cleared.Apply(&d)
@@ -97,7 +100,7 @@ func TestDetailsAreCheckedAndStoredInOneForm(t *testing.T) {
 		Email: wire.Some("a@b@c"), Phone: wire.Some("x"), Document: wire.Some("1"), Notes: wire.Some(strings.Repeat("n", commerce.MaxNotes+1)),
 		Handles: wire.Some(append(make([]string, commerce.MaxHandles), "@ana")),
 	}
-	bad := many.Check("BR")
+	bad := many.Check(inBrazil)
 	for _, field := range []string{"details.email", "details.phone", "details.document", "details.notes", "details.handles"} {
 		if !bad.Of(field) {
 			t.Errorf("%s is not refused: %v", field, bad.List)

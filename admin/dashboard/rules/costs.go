@@ -79,13 +79,17 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	found := page.Edit == ""
 	for _, c := range list {
+		period := v.Lang.Period(c.StartDate, c.EndDate)
+		if c.Frequency == commerce.Specific {
+			period = v.Lang.Day(c.StartDate)
+		}
 		if c.ID == page.Edit && r.Method == http.MethodGet {
 			found, page.EditOf, page.Form = true, c.Frequency, s.costForm(v, c, nil)
 		}
 		page.List = append(page.List,
 			costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.Lang.Money(c.ValueMinor, commerce.BRL),
 				Frequency:   v.Lang.T("costs.frequency_" + c.Frequency),
-				FrequencyIs: c.Frequency, Period: v.Lang.Period(c.StartDate, c.EndDate),
+				FrequencyIs: c.Frequency, Period: period,
 				EditPath: site.StorePath(site.CostsPath, v.Current.CompanyID, "edit", c.ID)})
 	}
 	if !found && r.Method == http.MethodGet {
