@@ -30,7 +30,9 @@ type influencerPage struct {
 	Clicks             *site.Chart // of all links, by day
 	Clicked            string      // how many clicks these are
 	Unproven           *site.Form  // the influencer's own setting
-	Links, Coupon      *site.Form  // to add
+	Known              []detailLine
+	Details            *site.Form // of the person
+	Links, Coupon      *site.Form // to add
 	Cost               *site.Form
 	Alert              string
 	Archived           string // since when; empty: it is not
@@ -112,13 +114,6 @@ func (s *Pages) campaignOptions(v site.Request, i commerce.Influencer, all bool)
 	return list
 }
 
-func campaignName(v site.Request, c commerce.Campaign) string {
-	if c.Name == "" {
-		return v.Lang.T("influencer.no_campaign")
-	}
-	return c.Name
-}
-
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
 func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
@@ -140,6 +135,9 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	if !i.ArchivedAt.IsZero() {
 		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
+	}
+	if page.Known = viewDetails(v, i.Details); page.Details == nil {
+		page.Details = s.detailsForm(v, i.Details, nil)
 	}
 	today := s.DayOf(v)
 	clicks, err := s.clicksOf(r.Context(), v, i, today)
