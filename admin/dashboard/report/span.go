@@ -115,7 +115,7 @@ func (s *Pages) askedDays(v site.Request, a *asked, query url.Values) error {
 	if err != nil {
 		return err
 	}
-	from, to := query.Get("from"), query.Get("to")
+	from, to := site.TypedDay(v.Lang, query.Get("from")), site.TypedDay(v.Lang, query.Get("to"))
 	span := a.Range
 	if span == "" {
 		span = span30Days

@@ -399,7 +399,7 @@ func (s *Pages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request
 		return
 	}
 	f := s.couponForm(v, i, r.PostForm)
-	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r)}
+	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r, f)}
 	f.Refuse(asked.Check(), couponNames)
 	s.saveHere(w, r, v, i, f, influencerPage{Coupon: f}, func(ctx context.Context) error {
 		_, err := s.db.AddCoupon(ctx, s.Author(v), asked.CampaignID, asked.CouponTerms, s.Random)
@@ -440,7 +440,7 @@ func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) 
 	}
 	f := s.agreementForm(v, i, r.PostForm)
 	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
-		CostTerms: s.typedCost(r, v, f)}
+		CostTerms: s.typedCost(r, f)}
 	asked.CampaignCost = asked.CampaignID != ""
 	if r.PostForm.Get("campaign_id") != asked.CampaignID {
 		f.Fail("campaign_id", v.Lang.T("form.choose"))
