@@ -133,6 +133,9 @@ func TestOrdersAreFound(t *testing.T) {
 	s.Put(reporttest.Order{CompanyID: s.box, ID: "gid-3", Name: "#1001", TotalMinor: 300})
 	s.Key(s.live, "gid-2",
 		facts.Key{Kind: facts.KeyEmail, Value: s.hasher.Company(s.live, "BR").Email("maria@example.com")}, now.Add(-time.Hour))
+	s.Key(s.live, "gid-2",
+		facts.Key{Kind: facts.KeyPhone, Value: s.hasher.Company(s.live, "BR").Phone("+55 11 98765-4321")}, now.Add(-time.Hour))
+	s.FindBy(s.live, "gid-1", "ANA10")
 	f := func(query string, want ...string) {
 		t.Helper()
 		page := s.readAs(owner, "/dashboard/orders"+at+query)
@@ -151,6 +154,9 @@ func TestOrdersAreFound(t *testing.T) {
 	f("&q=%231002", "#1002")
 	f("&q=gid-1", "#1001")
 	f("&q=gid-3")
+	f("&q=GID-1", "#1001")
+	f("&q=11%2098765-4321", "#1002")
+	f("&q=ana10", "#1001")
 	f("&q=Maria@Example.com%20", "#1002")
 	f("&q=joana@example.com")
 	f("&status=2", "#1002")

@@ -8,8 +8,9 @@ import (
 
 // OrderSearch looks for orders by what a person knows of them.
 type OrderSearch struct {
-	Text  string   // the order's id, name or number; "1001" finds "#1001" too
+	Text  string   // the order's id, name or number in any case, or a code that was typed; "1001" finds "#1001" too
 	Email []string // keyed hashes of the customer's e-mail, by each hashing secret; none: not looked for
+	Phone []string // likewise of the phone
 	Limit int
 }
 

@@ -132,13 +132,19 @@ func orderFiltersAreGood(page *ordersPage, status string) bool {
 
 func (s *Pages) findOrders(r *http.Request, v site.Request, text string) ([]commerce.Sale, error) {
 	search := commerce.OrderSearch{Text: text, Limit: ordersPerPage}
-	if strings.Contains(text, "@") && s.hasher != nil {
+	if s.hasher != nil {
 		company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 		if err != nil {
 			return nil, err
 		}
 		keys := s.hasher.Company(company.CompanyID, company.Country)
-		if email := keys.Email(text); email != "" {
+		if phone := keys.Phone(text); phone != "" && !strings.Contains(text, "@") {
+			search.Phone = append(search.Phone, phone)
+			if former, rotates := keys.Former(); rotates {
+				search.Phone = append(search.Phone, former.Phone(text))
+			}
+		}
+		if email := keys.Email(text); email != "" && strings.Contains(text, "@") {
 			search.Email = append(search.Email, email)
 			if former, rotates := keys.Former(); rotates {
 				search.Email = append(search.Email, former.Email(text))

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,19 +26,28 @@ func searchedRows(companyID string) postgres.Rows[facts.Key] {
 
 // FindOrders looks for orders, the newest first.
 func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error) {
-	emails := make([]facts.Key, len(s.Email))
-	for i, email := range s.Email {
-		emails[i] = facts.Key{Kind: facts.KeyEmail, Value: email}
+	keys := []facts.Key{facts.RuleKey(facts.KeyCode, fold.Code(s.Text))}
+	for _, email := range s.Email {
+		keys = append(keys, facts.Key{Kind: facts.KeyEmail, Value: email})
+	}
+	for _, phone := range s.Phone {
+		keys = append(keys, facts.Key{Kind: facts.KeyPhone, Value: phone})
+	}
+	texts := []string{s.Text, strings.ToUpper(s.Text), strings.ToLower(s.Text)} // as shops write numbers; indexes have each text as it is
+	var named []string
+	for _, text := range texts {
+		named = append(named, text, "#"+text)
 	}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = @company_id and o.order_id in (
-			select f.order_id from orders f where f.company_id = @company_id and f.order_id = @text
-			union all select f.order_id from orders f where f.company_id = @company_id and f.name in (@text, @hashed)
+			select f.order_id from orders f where f.company_id = @company_id and f.order_id = any(@texts)
+			union all select f.order_id from orders f where f.company_id = @company_id and f.name = any(@named)
 			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text
 			union all select k.order_id from `+searchedRows(companyID).Unnest("s")+` cross join lateral (
 				select k.order_id from order_key k where `+postgres.OfKey("k", "s.digest", "s.kind", "s.key")+` offset 0) k)
 		order by o.created_at desc, o.order_id desc limit @limit`,
-		searchedRows(companyID).Args(emails, pgx.NamedArgs{"company_id": companyID, "text": s.Text, "hashed": "#" + s.Text, "limit": s.Limit}))
+		searchedRows(companyID).Args(keys,
+			pgx.NamedArgs{"company_id": companyID, "text": s.Text, "texts": texts, "named": named, "limit": s.Limit}))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
 	}
