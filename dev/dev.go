@@ -144,7 +144,7 @@ func (p *program) seed(ctx context.Context) (sale demo.Sale, err error) {
 	}
 	store := demo.NewStore(p.info.EdgeURL, p.info.CompanyID, p.info.AdminURL, p.info.APIKey)
 	if !p.secrets.Seeded {
-		fmt.Fprintln(p.Out, "making a demo store: products, influencers, a little traffic")
+		fmt.Fprintln(p.Out, "making a demo store: three months of visits and orders, twelve influencers, statements")
 		if err := store.Fill(ctx); err != nil {
 			return sale, fmt.Errorf("fill the demo store: %w", err)
 		}

@@ -134,7 +134,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 			return nil, refused
 		}
 	}
-	if by.trust == wire.TrustOpen && !c.open.AllowN(now, tokens) {
+	if by.trust == wire.TrustOpen && !c.open.Take(now, float64(tokens)) {
 		return nil, refusedRate(rateWait(c, tokens))
 	}
 	d.server, d.now, d.deadline = s, now, now.Add(s.config.ProduceTimeout)

@@ -3,10 +3,9 @@ package edge
 import (
 	"strings"
 
-	"golang.org/x/time/rate"
-
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -16,9 +15,9 @@ type company struct {
 	wire.Company
 	key           []byte // of its records: the company's id
 	keys          identity.Keys
-	wrongKey      bool          // the directory's keys are made with other hashing secrets
-	open          *rate.Limiter // what comes without an API key
-	keyed         *rate.Limiter // what comes with one of the company's: a stranger cannot use it up
+	wrongKey      bool             // the directory's keys are made with other hashing secrets
+	open          *throttle.Bucket // what comes without an API key
+	keyed         *throttle.Bucket // what comes with one of the company's: a stranger cannot use it up
 	origins       map[string]bool
 	burst         int
 	perSecond     float64
@@ -43,8 +42,8 @@ func (d *directory) newCompany(c wire.Company) *company {
 		made.burst = d.config.Burst
 	}
 	made.burst = max(made.burst, tokensFor(core.MaxBatchEvents, d.config.MaxBody)) // or a full batch would always be refused
-	made.open = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
-	made.keyed = rate.NewLimiter(rate.Limit(made.perSecond), made.burst)
+	made.open = throttle.NewBucket(made.perSecond, float64(made.burst))
+	made.keyed = throttle.NewBucket(made.perSecond, float64(made.burst))
 	for _, origin := range c.Origins {
 		made.origins[normalOrigin(origin)] = true
 	}
@@ -55,9 +54,8 @@ func (d *directory) newCompany(c wire.Company) *company {
 // is used up stays used up.
 func (c *company) takeBuckets(former *company) {
 	c.open, c.keyed = former.open, former.keyed
-	for _, bucket := range []*rate.Limiter{c.open, c.keyed} {
-		bucket.SetLimit(rate.Limit(c.perSecond))
-		bucket.SetBurst(c.burst)
+	for _, bucket := range []*throttle.Bucket{c.open, c.keyed} {
+		bucket.Resize(c.perSecond, float64(c.burst))
 	}
 }
 

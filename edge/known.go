@@ -45,7 +45,7 @@ func (s *Server) knownEvents(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	c, refused := s.findCompany(ctx, asked.CompanyID)
-	if refused == nil && !c.open.AllowN(now, tokens) {
+	if refused == nil && !c.open.Take(now, float64(tokens)) {
 		refused = refusedRate(rateWait(c, tokens))
 	}
 	if refused != nil {

@@ -71,7 +71,7 @@ func (s *Server) networkID(address netip.Addr) uint64 {
 // for it.
 func (s *Server) admit(p *principal, now time.Time) *refusal {
 	if p.company != nil {
-		if p.company.keyed.TokensAt(now) < 1 {
+		if p.company.keyed.Left(now) < 1 {
 			return refusedRate(rateWait(p.company, 1))
 		}
 		return nil
@@ -85,7 +85,7 @@ func (s *Server) admit(p *principal, now time.Time) *refusal {
 // charge takes a request's tokens, also those that the principal does not have.
 func (s *Server) charge(p *principal, now time.Time, tokens int) {
 	if p.company != nil {
-		p.company.keyed.ReserveN(now, min(tokens, p.company.burst))
+		p.company.keyed.Charge(now, float64(min(tokens, p.company.burst)))
 		return
 	}
 	s.networks.Charge(p.network, now, float64(tokens))

@@ -16,7 +16,7 @@ func ana() url.Values {
 	return url.Values{"name": {"Ana Prado"}, "category": {"moda"}, "campaign": {"Outono"},
 		"links": {"https://loja.example.com/a\r\nhttps://loja.example.com/b"},
 		"code":  {"ana20"}, "coupon_start": {"2026-03-01"}, "coupon_end": {"2026-03-31"}, "var_fee": {"12,5"}, "fixed_fee": {"1.234,50"},
-		"cost_start": {"2026-03-01"}, "coupon_only": {"yes"}}
+		"cost_start": {"2026-03-01"}, "coupon_only": {"yes"}, "step": {"save"}}
 }
 
 func changed(values url.Values, name, value string) url.Values {
@@ -88,7 +88,8 @@ func TestAnInfluencerIsRegisteredAndChanged(t *testing.T) {
 	f("a coupon", "/coupons", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}, "coupon_start": {"2026-04-01"}}, http.StatusSeeOther)
 	f("a coupon of no campaign", "/coupons", url.Values{"campaign_id": {"x"}, "code": {"ANA40"}}, http.StatusUnprocessableEntity)
 	f("a cost", "/costs",
-		url.Values{"campaign_id": {campaign}, "value": {"400"}, "frequency": {"monthly"}, "cost_start": {"2026-03-01"}}, http.StatusSeeOther)
+		url.Values{"campaign_id": {campaign}, "value": {"400"}, "frequency": {"monthly"}, "cost_start": {"2026-03-01"},
+			"step": {"save"}}, http.StatusSeeOther)
 	f("a cost of nothing", "/costs", url.Values{"cost_start": {"2026-03-01"}}, http.StatusUnprocessableEntity)
 	f("remove the coupon", "/coupons/remove", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}}, http.StatusSeeOther)
 	f("once more", "/coupons/remove", url.Values{"campaign_id": {campaign}, "code": {"ANA30"}}, http.StatusNotFound)
@@ -218,7 +219,7 @@ func TestCostsAreKept(t *testing.T) {
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
 	rent := url.Values{"name": {"Aluguel"}, "category": {"rent"}, "value": {"3.100,00"}, "frequency": {"monthly"},
-		"start_date": {"2026-01-01"}}
+		"start_date": {"2026-01-01"}, "step": {"save"}}
 	for name, c := range map[string]struct{ value, want string }{
 		"name": {"", "is empty"}, "value": {"0", "must be greater than 0"}, "frequency": {"yearly", "must be one of"},
 		"start_date": {"", "is required"}, "end_date": {"2025-01-01", "is before the start"},
@@ -258,7 +259,7 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, now := s.loggedIn(), time.Now()
-	if text := s.readAs(owner, "/dashboard/costs?company="+s.live); contains(text, "Total marketing cost") {
+	if text := s.readAs(owner, "/dashboard/costs?company="+s.live); contains(text, "Costs and commission") {
 		t.Errorf("nothing was spent: %s", text)
 	}
 	long := now.AddDate(0, -3, 0).Format(time.DateOnly)
@@ -271,8 +272,8 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	}
 	s.sumDay(now.AddDate(0, 0, -2).Format(time.DateOnly)) // R$ 125.00 commission
 	text := s.readAs(owner, "/dashboard/costs?company="+s.live)
-	if !contains(text, "Total marketing cost R$ 455.00", "Commission R$ 125.00", "Agreed with influencers R$ 300.00",
-		"Additional costs R$ 30.00") {
+	if !contains(text, "Costs and commission R$ 455.00", "Commission R$ 125.00", "Fixed amounts of influencers R$ 300.00",
+		"Other costs R$ 30.00") {
 		t.Errorf("%s", text)
 	}
 }

@@ -131,7 +131,8 @@ func TestEveryFormThatMovesOrdersShowsThem(t *testing.T) {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "2001", TotalMinor: 10000, DiscountCode: "FRESH10",
 		CreatedAt: time.Now().Add(48 * time.Hour)})
 	s.FindBy(s.live, "2001", "FRESH10")
-	f("/dashboard/settings?company="+s.live, typedSettings(map[string]string{"hold_days": "60"}), "2001", "payable on")
+	f("/dashboard/settings?company="+s.live, typedSettings(map[string]string{"hold_days": "60", "step": ""}), "2001", "payable on",
+		"R$\u00a01,050.50")
 	// What is removed ends now: the order of the next days is moved, those of the past are not.
 	f("/dashboard/influencer/coupons/remove"+of,
 		url.Values{"campaign_id": {list[0].Campaigns[0].CampaignID}, "code": {"FRESH10"}}, "2001", "Nobody")
@@ -228,6 +229,20 @@ func TestAPreviewIsShownBeforeSaving(t *testing.T) {
 	page.MustElementR("button.main", "^Save$").MustClick()
 	page.MustElementR("h1", "Ana Prado")
 	page.MustElementR(".done-notice", "Registered")
+	// An amount is shown before it is saved, also where no order moves.
+	page.MustNavigate(s.url + "/dashboard/costs?company=" + s.live).MustWaitLoad()
+	page.MustElement("#f-name").MustInput("Aluguel")
+	page.MustElement("#f-value").MustInput("3,100")
+	page.MustElement("form .actions button.main").MustClick()
+	page.MustElementR("h1", "What would be saved")
+	page.MustElementR(".said", "R\\$.3,100\\.00 a month")
+	axeInBothSchemes(t, page, "what was typed")
+	if wide := page.MustSetViewport(320, 800, 1, true).MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > 320 {
+		t.Errorf("the page is %d px wide on a phone", wide)
+	}
+	shots.take("typed")
+	page.MustElementR("button.main", "^Save$").MustClick()
+	page.MustElementR(".done-notice", "Saved")
 }
 
 // enter logs a browser in.

@@ -87,11 +87,12 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 		}
 	}
 	f(page, "22 Oct 2026 – 20 Nov 2026", "compared with 22 Sep 2026 – 21 Oct 2026",
-		"Sales R$ 3,000.00 +100.0% · before: R$ 1,500.00", "Orders 4 +100.0% · before: 2", "Attributed share 66.7% as before",
-		"Commission R$ 250.00 +100.0%", "Costs R$ 60.00 before: R$ 0.00", "ROAS 9.68 −19.4% · before: 12", "CAC R$ 155.00",
-		"New customers 2", "Returning orders 2", "Clicks 50 +100.0%", "Visits 160", "Conversion 2.5% as before")
-	// The model's credit stands beside what the contract pays.
-	f(page, "Ana Prado 2026-11-19 0.6 R$ 600.00 20.0% R$ 1,000.00 R$ 125.00", "Direct 2 R$ 1,000.00 33.3% – –")
+		"Sales R$ 3,000.00 before: R$ 1,500.00", "Orders 4 before: 2", "Credited to influencers 66.7% as before",
+		"Commission R$ 250.00", "Costs without commission R$ 60.00 before: R$ 0.00", "MER (sales ÷ all costs) 9.68 before: 12", "CAC R$ 155.00",
+		"New customers 2", "Returning orders 2", "Clicks 50 before: 25", "Visits 160 +100.0% · before: 80", "Conversion 2.5% as before")
+	// Who is paid comes first, and adds up to all sales; then what the model gives.
+	f(page, "Ana Prado 2026-11-19 1 – R$ 1,000.00 R$ 1,000.00 33.3% R$ 125.00", "Nobody 2 – – R$ 1,000.00 33.3% –",
+		"All sales 4 R$ 0.00 R$ 2,000.00 R$ 3,000.00 100.0% R$ 250.00", "Ana Prado 2026-11-19 0.6 R$ 600.00 20.0%", "Direct 2 R$ 1,000.00 33.3%")
 	// The address says everything.
 	f(s.readAs(client, "/dashboard/overview?range=7d&by=week&model=linear&compare=year"), "14 Nov 2026 – 20 Nov 2026",
 		"14 Nov 2025 – 20 Nov 2025", "Model Linear", "Sales R$ 3,000.00 before: R$ 0.00")
@@ -116,6 +117,57 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 		if answer.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %s", bad, answer.Status)
 		}
+	}
+}
+
+// A shop that sells by coupons knows no visit of most orders: its first page says who brought them, and no ratio that is none.
+func TestTheOverviewOfAShopOfCoupons(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
+	s.stored("1001")
+	ana := s.Influencer(s.live, "Ana Prado")
+	coupon := s.Coupon(s.live, ana, "", "ANA10")
+	order := func(day string, minor int64, p facts.Payout, channel, id string) {
+		c := facts.Credit{Channel: channel, InfluencerID: id}
+		for i := range c.Parts {
+			c.Parts[i] = facts.Part{Given: true, Minor: minor}
+		}
+		s.Sum(s.live, rollup.Order{Outcome: &facts.Outcome{Day: day, Currency: commerce.BRL, TotalMinor: minor,
+			Credits: []facts.Credit{c}, Payout: p}})
+	}
+	paid := facts.Payout{State: facts.PayoutEarned, InfluencerID: ana, CouponID: coupon, CommissionMinor: 700}
+	for range 8 {
+		order("2026-11-19", 10000, paid, "coupon:Ana Prado", ana)
+	}
+	paid.CouponID = ""
+	order("2026-11-19", 5000, paid, "Ana Prado", ana)
+	order("2026-11-19", 2500, facts.Payout{State: facts.PayoutReview, InfluencerID: ana}, "unattributed", "")
+	order("2026-10-19", 100, facts.Payout{State: facts.PayoutNone}, "unattributed", "")
+	s.Traffic(s.live, []facts.Traffic{{Day: "2026-11-19", Subject: facts.OfStore, Visitors: [5]int64{4}}}, nil)
+	client := s.loggedIn()
+	page := s.readAs(client, "/dashboard/overview?range=month&model=markov")
+	for _, want := range []string{
+		"compared with 1 Oct 2026 – 20 Oct 2026", "Credited to influencers 97.1%", "Sales R$ 875.00 before: R$ 1.00", "Conversion –",
+		"Ana Prado 9 R$ 800.00 R$ 50.00 R$ 850.00 97.1% R$ 63.00", "Nobody 1 order is in review 1 – – R$ 25.00 2.9% –",
+		"All sales 10 R$ 800.00 R$ 50.00 R$ 875.00 100.0% R$ 63.00",
+		"Ana Prado 1 R$ 50.00 5.7% Ana Prado: by coupon, no visit known 8 R$ 800.00 91.4% No visit known 1 R$ 25.00 2.9%",
+	} {
+		if !contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(page)
+	}
+	if page := s.readAs(client, "/dashboard/overview?range=last_month"); !contains(page, "compared with 1 Sep 2026 – 30 Sep 2026") {
+		t.Error("last month is not compared with the month before")
+	}
+	for range 30 {
+		order("2026-10-18", 100, facts.Payout{State: facts.PayoutNone}, "unattributed", "")
+	}
+	if page := s.readAs(client, "/dashboard/overview?range=month"); !contains(page, "Orders 10 −67.7% · before: 31") {
+		t.Error("a change against 31 orders is no percentage")
 	}
 }
 

@@ -17,7 +17,7 @@ func typedSettings(change map[string]string) url.Values {
 		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
 		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
 		"minimum_payout": {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
-		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"},
+		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"}, "step": {"save"},
 	}
 	for name, value := range change {
 		form.Set(name, value)
@@ -103,11 +103,17 @@ func TestAStoreIsConnected(t *testing.T) {
 	add("Loja.example.com/produtos?x=1", http.StatusSeeOther)
 	add("https://loja.example.com", http.StatusSeeOther)
 	add("http://localhost:8080/", http.StatusSeeOther)
+	add("www.minhaloja.com.br", http.StatusSeeOther) // finding S3-2
+	add("https://açaí.com.br/", http.StatusSeeOther)
+	if page := s.readRaw(owner, "/dashboard/install"+at); strings.Contains(page, `type="url"`) {
+		t.Error("the browser refuses an address without https://")
+	}
 	add("javascript:alert(1)", http.StatusUnprocessableEntity)
 	add("", http.StatusUnprocessableEntity)
 	company, err := s.DB.Company(t.Context(), s.live)
-	if err != nil || strings.Join(company.Origins, " ") != "https://loja.example.com http://localhost:8080" ||
-		strings.Join(company.Hosts, " ") != "loja.example.com localhost" {
+	if err != nil || strings.Join(company.Origins, " ") != "https://loja.example.com http://localhost:8080 "+
+		"https://www.minhaloja.com.br https://xn--aa-4iaz.com.br" ||
+		strings.Join(company.Hosts, " ") != "loja.example.com localhost www.minhaloja.com.br xn--aa-4iaz.com.br" {
 		t.Errorf("%v %v, %v", company.Origins, company.Hosts, err)
 	}
 	s.Event(s.live, "PAGE_VIEW", time.Now())

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"github.com/tributary-io/tributary/cmd/tributary/importer"
 )
@@ -55,11 +54,7 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 		f.stateDir = importer.StateDirFor(file)
 	}
 	out := cmd.ErrOrStderr()
-	terminal := false
-	if fd, ok := out.(interface{ Fd() uintptr }); ok {
-		terminal = term.IsTerminal(int(fd.Fd()))
-	}
-	reporter := importer.NewReporter(out, terminal)
+	reporter := importer.NewReporter(out)
 	summary, err := send(cmd.Context(), importer.Config{
 		File: file, Stdin: cmd.InOrStdin(), StateDir: f.stateDir, Concurrency: f.concurrency,
 		Backoff: importer.Backoff{GiveUp: f.giveUp}, Progress: reporter.Report,

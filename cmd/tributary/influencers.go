@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 )
 
 const (
@@ -35,6 +37,7 @@ type importedLine struct {
 	number int // of the line in the file
 	asked  commerce.Registration
 	bad    []string // what is wrong with it
+	words  fileLanguage
 }
 
 func newInfluencers() *cobra.Command {
@@ -43,6 +46,7 @@ func newInfluencers() *cobra.Command {
 
 func newInfluencersImport() *cobra.Command {
 	var dryRun, asJSON bool
+	var tag string
 	cmd := companyCommand("import FILE.csv", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			file, err := os.Open(args[0])
@@ -50,7 +54,11 @@ func newInfluencersImport() *cobra.Command {
 				return err
 			}
 			defer file.Close()
-			lines, err := readSpreadsheet(file)
+			in, err := languageOf(tag)
+			if err != nil {
+				return err
+			}
+			lines, err := readSpreadsheet(file, in)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -70,15 +78,35 @@ func newInfluencersImport() *cobra.Command {
 UTF-8, separated by commas or semicolons; its first line names the columns:
 ` + strings.Join(spreadsheetColumns, ", ") + `.
 Several links of one line are separated by spaces. A name that is known already adds
-to that influencer. Nothing is stored while a line breaks a rule.`
+to that influencer. Nothing is stored while a line breaks a rule.
+Numbers and days are read as --lang writes them: with pt-BR, 1.500 is one thousand five
+hundred and 11/01/2026 is 11 January; with en, 1,500 is, and days are YYYY-MM-DD. What can
+be read both ways is refused, with both.`
 	cmd.Example = `  tributary influencers import parceiros.csv --company c_… --dry-run`
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
+	cmd.Flags().StringVar(&tag, "lang", lang.Tags[0],
+		"the language in which the file's numbers and days are written: "+strings.Join(lang.Tags, " or "))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
 	return cmd
 }
 
+// fileLanguage reads what a file has, and tells in English what is wrong with it.
+type fileLanguage struct{ file, english *lang.Printer }
+
+func languageOf(tag string) (fileLanguage, error) {
+	texts, err := site.LoadTexts()
+	if err != nil {
+		return fileLanguage{}, err
+	}
+	l := fileLanguage{file: texts.Of(tag), english: texts.Of(lang.Tags[0])}
+	if l.file == nil {
+		return l, fmt.Errorf("--lang %q: there are %s", tag, strings.Join(lang.Tags, " and "))
+	}
+	return l, nil
+}
+
 // readSpreadsheet reads and checks every line.
-func readSpreadsheet(in io.Reader) ([]importedLine, error) {
+func readSpreadsheet(in io.Reader, words fileLanguage) ([]importedLine, error) {
 	limited := &io.LimitedReader{R: in, N: maxSpreadsheet + 1}
 	buffered := bufio.NewReaderSize(limited, 64<<10)
 	first, _ := buffered.Peek(4 << 10) // shorter files are fine
@@ -123,17 +151,17 @@ func readSpreadsheet(in io.Reader) ([]importedLine, error) {
 		for i, name := range names {
 			row[name] = strings.TrimSpace(cells[i])
 		}
-		lines = append(lines, readImportedLine(at, row))
+		lines = append(lines, readImportedLine(at, row, words))
 	}
 }
 
-func readImportedLine(number int, row map[string]string) importedLine {
-	line := importedLine{number: number,
+func readImportedLine(number int, row map[string]string, words fileLanguage) importedLine {
+	line := importedLine{number: number, words: words,
 		asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"],
 			Links: strings.Fields(row["links"])}}
 	if row["coupon"] != "" {
-		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: row["coupon_start"],
-			EndDate: row["coupon_end"]}}
+		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: line.day(row, "coupon_start"),
+			EndDate: line.day(row, "coupon_end")}}
 	} else {
 		line.refuseWithout("a coupon", row, "coupon_start", "coupon_end")
 	}
@@ -160,10 +188,27 @@ func (l *importedLine) refuseWithout(what string, row map[string]string, names .
 	}
 }
 
+// day reads a cell with a day; empty where there is none.
+func (l *importedLine) day(row map[string]string, name string) string {
+	if row[name] == "" {
+		return ""
+	}
+	day, err := l.words.file.ReadDay(row[name])
+	l.refuse(row, name, err)
+	return day
+}
+
+// refuse says why a cell could not be read.
+func (l *importedLine) refuse(row map[string]string, name string, err error) {
+	if err != nil {
+		l.bad = append(l.bad, fmt.Sprintf("%s %q: %s", name, row[name], site.TypedText(l.words.english, err)))
+	}
+}
+
 // readCost reads the cells of an agreement. What cannot be read is in bad.
 func (l *importedLine) readCost(row map[string]string) commerce.CostTerms {
-	cost := commerce.CostTerms{StartDate: row["cost_start"], EndDate: row["cost_end"]}
-	if cost.StartDate == "" {
+	cost := commerce.CostTerms{StartDate: l.day(row, "cost_start"), EndDate: l.day(row, "cost_end")}
+	if row["cost_start"] == "" {
 		cost.StartDate = time.Now().UTC().Format(time.DateOnly)
 	}
 	switch strings.ToLower(row["coupon_only"]) {
@@ -174,15 +219,13 @@ func (l *importedLine) readCost(row map[string]string) commerce.CostTerms {
 		l.bad = append(l.bad, fmt.Sprintf("coupon_only %q is neither yes nor no", row["coupon_only"]))
 	}
 	var err error
-	if text := commerce.TypedDecimal(strings.TrimSuffix(row["var_fee"], "%")); text != "" {
-		if cost.VarFee, err = commerce.ParseDecimal(text); err != nil {
-			l.bad = append(l.bad, fmt.Sprintf("var_fee %q is no number", row["var_fee"]))
-		}
+	if row["var_fee"] != "" {
+		cost.VarFee, err = l.words.file.ReadPercent(row["var_fee"])
+		l.refuse(row, "var_fee", err)
 	}
-	if text := commerce.TypedDecimal(row["fixed_fee"]); text != "" {
-		if cost.FixedFeeMinor, err = commerce.ParseMinor(text, commerce.BRL); err != nil {
-			l.bad = append(l.bad, fmt.Sprintf("fixed_fee %q is no amount", row["fixed_fee"]))
-		}
+	if row["fixed_fee"] != "" {
+		cost.FixedFeeMinor, err = l.words.file.ReadMoney(row["fixed_fee"], commerce.BRL)
+		l.refuse(row, "fixed_fee", err)
 	}
 	return cost
 }

@@ -9,9 +9,14 @@ import (
 )
 
 func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
+	tag := "en"
 	f := func(file, want string) []importedLine {
 		t.Helper()
-		lines, err := readSpreadsheet(strings.NewReader(file))
+		words, err := languageOf(tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := readSpreadsheet(strings.NewReader(file), words)
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -35,8 +40,8 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	}
 	f("name,links\nAna,\n", "links must have at least 1 element")
 	f("name,links\n,https://loja.example.com/\n", "name is empty")
-	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much" is no number`)
-	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", "must be a real date")
+	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much": must be a number`)
+	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", `coupon_start "31/03/2026": must be a day`)
 	f("name,url\n", `a column "url"`)
 	f("name\n", "needs the columns name and links")
 	f("", "its first line")
@@ -54,6 +59,20 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	// What belongs to a coupon or a fee that is not there was meant for one.
 	f("name,links,coupon,coupon_end\nAna,https://loja.example.com/,,2026-03-31\n", "coupon_end needs a coupon")
 	f("name,links,var_fee,cost_end\nAna,https://loja.example.com/,,2026-03-31\n", "cost_end needs var_fee or fixed_fee")
+	// The file says in which language its numbers and days are.
+	const terms = "name;links;fixed_fee;cost_start\nAna;https://loja.example.com/;"
+	f(terms+"1.500;2026-03-01\n", `fixed_fee "1.500": 1.500 can be R$`+"\u00a01,500.00 or R$\u00a01.50")
+	f(terms+"1500;11/01/2026\n", "11/01/2026 can be 2026-01-11 or 2026-11-01")
+	tag = "pt-BR"
+	cost := f(terms+"R$ 1.500;11/01/2026\n", "")[0].asked.Costs[0]
+	if cost.FixedFeeMinor != 150000 || cost.StartDate != "2026-01-11" {
+		t.Errorf("%+v", cost)
+	}
+	f(terms+"1,500;2026-03-01\n", `fixed_fee "1,500": 1,500 can be R$`+"\u00a01.500,00 or R$\u00a01,50")
+	f(terms+"5%;2026-03-01\n", "not a percentage")
+	if _, err := languageOf("pt"); err == nil {
+		t.Error("a language that there is not is taken")
+	}
 }
 
 // openInstallation opens the database of installation.
@@ -69,9 +88,13 @@ func openInstallation(t *testing.T) stores {
 
 func TestADryRunStoresNothing(t *testing.T) {
 	live, _ := installation(t)
+	words, err := languageOf("en")
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := []importedLine{readImportedLine(2,
-		map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}),
-		readImportedLine(3, map[string]string{"name": "Beto", "links": "https://loja.example.com/", "coupon": "ANA20"})}
+		map[string]string{"name": "Ana", "links": "https://loja.example.com/", "coupon": "ana20", "var_fee": "10"}, words),
+		readImportedLine(3, map[string]string{"name": "Beto", "links": "https://loja.example.com/", "coupon": "ANA20"}, words)}
 	db := openInstallation(t)
 	f := func(dryRun bool, wantError string, want ...string) {
 		t.Helper()

@@ -20,35 +20,6 @@ const Host = "loja.example.com"
 // saleOrder is the order that Sale reads.
 const saleOrder = "demo-1001"
 
-// Coupons returns the codes of the demo influencers' coupons, each with the shop's
-// discount in percent.
-func Coupons() map[string]int { return map[string]int{"ANA10": 10, "BETO15": 15, "CAIO5": 5} }
-
-// influencers returns the bodies of POST /influencers. Costs begin long ago, so
-// that orders of every date earn a commission.
-func influencers() []map[string]any {
-	const since = "2016-01-01"
-	return []map[string]any{{
-		"name": "Ana Prado", "campaign": "Inverno", "category": "fashion",
-		"links":   []any{map[string]any{"url": "https://" + Host + "/p/vestido"}},
-		"coupons": []any{map[string]any{"cupom": "ANA10"}},
-		"costs":   []any{map[string]any{"var_fee": 10, "start_date": since}},
-	}, {
-		"name": "Beto Lima", "campaign": "Inverno", "category": "travel",
-		"links":   []any{map[string]any{"url": "https://" + Host + "/p/bolsa"}},
-		"coupons": []any{map[string]any{"cupom": "BETO15"}},
-		"costs":   []any{map[string]any{"fixed_fee": json.Number("12.50"), "start_date": since, "is_coupon_cost": true}},
-	}, {
-		"name": "Caio Melo", "campaign": "Estreia", "category": "surf",
-		"links":   []any{map[string]any{"url": "https://" + Host + "/"}},
-		"coupons": []any{map[string]any{"cupom": "CAIO5"}},
-		"costs": []any{
-			map[string]any{"var_fee": 8, "start_date": since},
-			map[string]any{"value": 500, "frequency": "monthly", "start_date": since},
-		},
-	}}
-}
-
 // Sale is the attributed sale as the API explains it.
 type Sale struct {
 	OrderID                        string
@@ -80,10 +51,9 @@ func NewStore(edgeURL, companyID, adminURL, apiKey string) *Store {
 	}
 }
 
-// Fill registers the products and influencers and sends the orders of the last months,
-// of which a statement can be closed, and today's shoppers' events and orders. It may be called again after it was interrupted:
-// influencers that
-// exist are left out, and products and orders sent again change nothing.
+// Fill registers the products and influencers, sends the visits and orders of the last months and of today, closes two statements
+// and pays the first. It may be called again after it was interrupted: influencers that exist are left out, and what is sent again
+// changes nothing.
 func (s *Store) Fill(ctx context.Context) error {
 	for _, p := range storefront.Products() {
 		price := money(p.PriceCents)
@@ -97,11 +67,11 @@ func (s *Store) Fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, influencer := range influencers() {
-		if hasLinkOf(known, influencer["name"].(string)) {
+	for _, p := range partners() {
+		if hasLinkOf(known, p.name) {
 			continue
 		}
-		if err := s.api(ctx, http.MethodPost, "/influencers", influencer, nil); err != nil {
+		if err := s.api(ctx, http.MethodPost, "/influencers", p.body(), nil); err != nil {
 			return err
 		}
 	}
@@ -115,7 +85,10 @@ func (s *Store) Fill(ctx context.Context) error {
 	if err := s.costs(ctx, time.Now()); err != nil {
 		return err
 	}
-	return s.traffic(ctx, links)
+	if err := s.traffic(ctx, links); err != nil {
+		return err
+	}
+	return s.statements(ctx, time.Now())
 }
 
 // costs adds what the store pays beside its influencers, once.

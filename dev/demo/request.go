@@ -32,6 +32,11 @@ func (s *Store) follow(ctx context.Context, link string) (*url.URL, error) {
 
 // track sends a batch of events as a browser's SDK would.
 func (s *Store) track(ctx context.Context, events []any) error {
+	return s.send(ctx, events, http.Header{"Origin": {"https://" + Host}, "User-Agent": {browser}})
+}
+
+// send sends a batch of events.
+func (s *Store) send(ctx context.Context, events []any, header http.Header) error {
 	body, err := json.Marshal(map[string]any{"companyId": s.companyID,
 		"sentAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "events": events})
 	if err != nil {
@@ -40,9 +45,8 @@ func (s *Store) track(ctx context.Context, events []any) error {
 	answer, err := s.doUntil(ctx, http.StatusOK, func() (*http.Request, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.edgeURL+"/v1/events", bytes.NewReader(body))
 		if err == nil {
+			request.Header = header.Clone()
 			request.Header.Set("Content-Type", "application/json")
-			request.Header.Set("User-Agent", browser)
-			request.Header.Set("Origin", "https://"+Host)
 		}
 		return request, err
 	})

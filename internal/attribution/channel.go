@@ -27,6 +27,15 @@ const (
 	Unattributed         = "unattributed" // orders without any touch
 )
 
+// CouponChannel stands before an influencer's name in the channel of orders that are known by the influencer's coupon
+// alone: they have no touch.
+const CouponChannel = "coupon:"
+
+// IsUntouched reports whether a channel is one of orders without a touch: no journey led to them.
+func IsUntouched(channel string) bool {
+	return channel == ChannelMarketplace || channel == Unattributed || strings.HasPrefix(channel, CouponChannel)
+}
+
 // adClicks has the source and medium of each ad network's click id. fbclid is social,
 // not paid: Facebook and Instagram add it to every link. A test compares the names
 // with core.ClickIDs.

@@ -28,7 +28,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	if e.hidden && paid.reason == facts.ReasonNoWinner {
 		paid.reason = facts.ReasonHidden
 	}
-	divisions := x.divide(order, touches)
+	shares := x.divide(order, touches, e.coupon)
 
 	out := facts.Outcome{
 		OrderID: order.OrderID, Currency: order.Currency, Day: order.Day, Status: order.Status, TotalMinor: order.TotalMinor,
@@ -38,9 +38,9 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 		Payout:  paid.stored(order),
 	}
 	if order.Status == commerce.OrderApproved && !order.isTest() {
-		out.Credits = creditsOf(order, divisions, touches)
+		out.Credits = creditsOf(shares, touches)
 	}
-	out.Explanation = x.explain(order, &c, found, touches, e, paid, divisions)
+	out.Explanation = x.explain(order, &c, found, touches, e, paid, shares)
 	return out
 }
 
@@ -69,25 +69,31 @@ type division struct {
 	portions []string // of the order's total, 0 to 1
 }
 
+// shares are how all models divide an order.
+type shares struct {
+	divisions [facts.ModelCount]division
+	untouched facts.Credit // of the parts that are no touch's, without its parts
+}
+
 // noTouch is the place of a part that is no touch's.
 const noTouch = -1
 
 // divide divides the order's total by every model. A marketplace order, and one
 // without touches, has a single part without a touch.
-func (x *Index) divide(o *Order, touches []Touch) [facts.ModelCount]division {
+func (x *Index) divide(o *Order, touches []Touch, coupon *claim) shares {
 	path := make([]models.Touch, len(touches))
 	for i, t := range touches {
 		path[i] = models.Touch{At: t.At, Direct: t.Kind == facts.Direct}
 	}
 	rules := models.Rules{HalfLife: o.settings.HalfLife, IgnoreDirect: o.settings.IgnoreDirect}
-	var all [facts.ModelCount]division
+	all := shares{untouched: x.untouched(o, coupon)}
 	for i, model := range facts.Models {
 		credited, weights := x.calculator.Shares(model, path, rules)
 		if isMarketplace(o) || len(credited) == 0 {
-			all[i] = division{model, []int{noTouch}, []int64{o.TotalMinor}, []string{"1"}}
+			all.divisions[i] = division{model, []int{noTouch}, []int64{o.TotalMinor}, []string{"1"}}
 			continue
 		}
-		all[i] = division{model, credited, models.Split(o.TotalMinor, weights), models.Portions(weights)}
+		all.divisions[i] = division{model, credited, models.Split(o.TotalMinor, weights), models.Portions(weights)}
 	}
 	return all
 }
@@ -96,28 +102,36 @@ func isMarketplace(o *Order) bool {
 	return o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace
 }
 
-// creditOf returns a touch's credit without its parts; touch is its index, or noTouch.
-func creditOf(o *Order, touches []Touch, touch int) facts.Credit {
+// untouched returns the credit of an order, or a part of one, that is no touch's, without its parts.
+func (x *Index) untouched(o *Order, coupon *claim) facts.Credit {
 	switch {
-	case touch != noTouch:
-		t := &touches[touch]
-		return facts.Credit{Position: touch + 1, TouchID: t.ID, Channel: t.Channel, InfluencerID: t.InfluencerID, CampaignID: t.CampaignID}
 	case isMarketplace(o):
 		return facts.Credit{Channel: ChannelMarketplace}
-	default:
-		return facts.Credit{Channel: Unattributed}
+	case coupon != nil:
+		return facts.Credit{Channel: CouponChannel + x.InfluencerName(coupon.influencerID), InfluencerID: coupon.influencerID,
+			CampaignID: coupon.campaignID}
 	}
+	return facts.Credit{Channel: Unattributed}
+}
+
+// creditOf returns a touch's credit without its parts; touch is its index, or noTouch.
+func (s *shares) creditOf(touches []Touch, touch int) facts.Credit {
+	if touch == noTouch {
+		return s.untouched
+	}
+	t := &touches[touch]
+	return facts.Credit{Position: touch + 1, TouchID: t.ID, Channel: t.Channel, InfluencerID: t.InfluencerID, CampaignID: t.CampaignID}
 }
 
 // creditsOf returns the credit of each touch that a model counts, by position.
-func creditsOf(o *Order, divisions [facts.ModelCount]division, touches []Touch) []facts.Credit {
+func creditsOf(s shares, touches []Touch) []facts.Credit {
 	credits := make([]facts.Credit, len(touches)+1) // by position
 	counted := make([]bool, len(credits))
-	for i, d := range divisions {
+	for i, d := range s.divisions {
 		for n, touch := range d.touches {
 			position := touch + 1
 			if !counted[position] {
-				credits[position], counted[position] = creditOf(o, touches, touch), true
+				credits[position], counted[position] = s.creditOf(touches, touch), true
 			}
 			credits[position].Parts[i] = facts.Part{Given: true, Minor: d.amounts[n]}
 		}

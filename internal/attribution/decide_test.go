@@ -182,16 +182,28 @@ func all(minor int64) (parts [facts.ModelCount]facts.Part) {
 	return parts
 }
 
-func TestOrdersWithoutTouchesAreUnattributed(t *testing.T) {
-	f := func(c facts.Case, want string) {
+func TestOrdersWithoutTouches(t *testing.T) {
+	f := func(c facts.Case, want facts.Credit) {
 		t.Helper()
 		o := shop(nil).Decide(c)
-		if len(o.Credits) != 1 || o.Credits[0] != (facts.Credit{Channel: want, Parts: all(c.Order.TotalMinor)}) {
-			t.Errorf("credits %+v, want all of %s by every model", o.Credits, want)
+		want.Parts = all(c.Order.TotalMinor)
+		if len(o.Credits) != 1 || o.Credits[0] != want {
+			t.Errorf("credits %+v, want all of %s by every model", o.Credits, want.Channel)
+		}
+		for model, parts := range o.Explanation.Models {
+			if len(parts) != 1 || parts[0].Channel != want.Channel {
+				t.Errorf("%s is explained as %+v", model, parts)
+			}
 		}
 	}
-	f(sale(nil), Unattributed)
-	f(sale(func(o *wire.Order) { o.Source = wire.Some(1) }, at(0, "/?utm_campaign=ana")), ChannelMarketplace)
+	coupon := func(o *wire.Order) { o.DiscountCode = wire.Some("ANA10") }
+	f(sale(nil), facts.Credit{Channel: Unattributed})
+	f(sale(func(o *wire.Order) { o.DiscountCode = wire.Some("NOBODYS") }), facts.Credit{Channel: Unattributed})
+	f(sale(coupon), facts.Credit{Channel: CouponChannel + "Ana", InfluencerID: "ana", CampaignID: "inv"})
+	f(sale(func(o *wire.Order) { o.Source = wire.Some(1); coupon(o) }, at(0, "/?utm_campaign=ana")), facts.Credit{Channel: ChannelMarketplace})
+	if o := shop(nil).Decide(sale(coupon, at(0, "/"))); len(o.Credits) != 1 || o.Credits[0].Channel != ChannelDirect {
+		t.Errorf("a visit is known, and the credits are %+v", o.Credits)
+	}
 }
 
 // docs/attribution.md, "Two hops": by these an order is found

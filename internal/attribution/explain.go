@@ -14,7 +14,7 @@ const instantFormat = "2006-01-02T15:04:05.000Z"
 
 // explain returns the explanation of an order's outcome, without its ledger.
 func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, ev evidence, paid payout,
-	divisions [facts.ModelCount]division) facts.Explanation {
+	s shares) facts.Explanation {
 	e := facts.Explanation{
 		Order: facts.ExplainedOrder{
 			OrderID: o.OrderID, Total: facts.Number(o.TotalMinor, o.Currency), Currency: o.Currency,
@@ -39,10 +39,10 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		e.Keys = append(e.Keys,
 			facts.ExplainedKey{Kind: k.Kind, Strength: strength[k.Kind], Hub: k.hub != facts.NoHub, HubOf: k.hub, Visitors: k.visitors})
 	}
-	for _, d := range divisions {
+	for _, d := range s.divisions {
 		parts := []facts.ExplainedPart{}
 		for i, touch := range d.touches {
-			c := creditOf(o, touches, touch)
+			c := s.creditOf(touches, touch)
 			part := facts.ExplainedPart{Touch: c.TouchID, Channel: c.Channel, Influencer: x.InfluencerName(c.InfluencerID),
 				Share: json.Number(d.portions[i]), Amount: facts.Number(d.amounts[i], o.Currency)}
 			if o.Status == commerce.OrderCancelled || o.isTest() {

@@ -182,7 +182,7 @@ type ExplainedSum struct {
 
 // ExplainedPart is one share of the order under a model.
 type ExplainedPart struct {
-	Touch      string      `json:"touch,omitempty"` // id of the touch; none for Channel marketplace or unattributed
+	Touch      string      `json:"touch,omitempty"` // id of the touch; none for Channel marketplace, unattributed or of a coupon
 	Channel    string      `json:"channel"`
 	Influencer string      `json:"influencer,omitempty"`
 	Share      json.Number `json:"share"` // of the order's total, 0 to 1, six decimal places

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/throttle"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -205,15 +205,15 @@ func (b *Batcher) whenClosing(end func()) (stop func()) {
 // drainBudget bounds how fast the spool is drained: DrainRate, and as much again
 // as is spooled meanwhile, so that a drain ends however much comes.
 type drainBudget struct {
-	limiter *rate.Limiter
-	mu      *sync.Mutex
-	free    *int // bytes that were spooled and are not used up
-	most    int
+	bucket *throttle.Bucket
+	mu     *sync.Mutex
+	free   *int // bytes that were spooled and are not used up
+	most   int
 }
 
 func newDrainBudget(perSecond int) drainBudget {
 	most := max(perSecond, 2*drainBytes, 1<<20)
-	return drainBudget{rate.NewLimiter(rate.Limit(perSecond), most), &sync.Mutex{}, new(int), most}
+	return drainBudget{throttle.NewBucket(float64(perSecond), float64(most)), &sync.Mutex{}, new(int), most}
 }
 
 // add notes that bytes were spooled.
@@ -229,5 +229,8 @@ func (d drainBudget) wait(ctx context.Context, bytes int) error {
 	used := min(bytes, *d.free)
 	*d.free -= used
 	d.mu.Unlock()
-	return d.limiter.WaitN(ctx, min(bytes-used, d.most))
+	if !background.Sleep(ctx, d.bucket.Charge(time.Now(), float64(min(bytes-used, d.most)))) {
+		return ctx.Err()
+	}
+	return nil
 }

@@ -47,6 +47,8 @@ type Comparison string
 const (
 	NoComparison    Comparison = ""
 	ComparePrevious Comparison = "previous" // as many days, directly before
+	CompareMonth    Comparison = "month"    // the same days a month before; the last of a month is the last of the one before
+	CompareQuarter  Comparison = "quarter"  // the same, three months before
 	CompareYear     Comparison = "year"     // the same days a year before
 )
 
@@ -74,8 +76,8 @@ func (q Query) Check() (bad commerce.Violations) {
 	if q.By != "" && !slices.Contains(Bys, q.By) {
 		bad.Add("by", commerce.CodeInvalidValue, "must be one of %s", words(Bys))
 	}
-	if q.Compare != NoComparison && q.Compare != ComparePrevious && q.Compare != CompareYear {
-		bad.Add("compare", commerce.CodeInvalidValue, "must be one of %s", words([]Comparison{ComparePrevious, CompareYear}))
+	if all := []Comparison{ComparePrevious, CompareMonth, CompareQuarter, CompareYear}; q.Compare != NoComparison && !slices.Contains(all, q.Compare) {
+		bad.Add("compare", commerce.CodeInvalidValue, "must be one of %s", words(all))
 	}
 	if q.Model != "" {
 		switch models := SpecOf(q.Name).Models; {
@@ -157,7 +159,13 @@ func (q Query) Compared() (Query, bool) {
 		days := daysOf(first, last)
 		first, last = first.AddDate(0, 0, -days), last.AddDate(0, 0, -days)
 	case CompareYear:
-		first, last = yearBefore(first), yearBefore(last)
+		first, last = monthsBefore(first, 12), monthsBefore(last, 12)
+	case CompareMonth, CompareQuarter:
+		months := map[Comparison]int{CompareMonth: 1, CompareQuarter: 3}[q.Compare]
+		whole := last.Day() == lastOfMonth(last)
+		if first, last = monthsBefore(first, months), monthsBefore(last, months); whole {
+			last = last.AddDate(0, 0, lastOfMonth(last)-last.Day())
+		}
 	default:
 		return q, false
 	}
@@ -165,13 +173,15 @@ func (q Query) Compared() (Query, bool) {
 	return q, true
 }
 
-// yearBefore returns the same day a year before; of February 29 it is February 28.
-func yearBefore(day time.Time) time.Time {
-	before := day.AddDate(-1, 0, 0)
-	if before.Day() != day.Day() {
-		before = before.AddDate(0, 0, -before.Day())
-	}
-	return before
+// monthsBefore returns the same day of an earlier month, at most that month's last.
+func monthsBefore(day time.Time, months int) time.Time {
+	first := time.Date(day.Year(), day.Month()-time.Month(months), 1, 0, 0, 0, 0, time.UTC)
+	return first.AddDate(0, 0, min(day.Day(), lastOfMonth(first))-1)
+}
+
+// lastOfMonth returns how many days the month of a day has.
+func lastOfMonth(day time.Time) int {
+	return time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
 func daysOf(first, last time.Time) int { return int(last.Sub(first)/(24*time.Hour)) + 1 }

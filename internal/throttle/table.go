@@ -11,8 +11,7 @@ import (
 // same as a new one, so as long as one is full nothing is forgotten. Safe for
 // concurrent use.
 type Table struct {
-	every float64 // nanoseconds in which a token flows in
-	burst float64
+	rate
 
 	// fresh says what a new key gets where no place is full: a full bucket, or
 	// what is left in the one it takes. With the latter, many keys together
@@ -50,15 +49,15 @@ const (
 
 // NewTable makes a table whose buckets get so many tokens a second, up to burst.
 func NewTable(perSecond, burst float64, fresh bool) *Table {
-	return &Table{every: float64(time.Second) / perSecond, burst: burst, fresh: fresh}
+	return &Table{rate: newRate(perSecond, burst), fresh: fresh}
 }
 
-// filled is what a bucket holds now. A clock that went back fills nothing.
-func (t *Table) filled(it *bucket, now int64) float64 {
+// holds is what a bucket holds now.
+func (t *Table) holds(it *bucket, now int64) float64 {
 	if it.key == 0 {
 		return t.burst
 	}
-	return min(t.burst, it.tokens+float64(max(0, now-it.at))/t.every)
+	return t.filled(it.tokens, now-it.at)
 }
 
 // place is the shard and the set in which a key may lie.
@@ -76,14 +75,14 @@ func (t *Table) with(key uint64, now time.Time, use func(it *bucket)) {
 	defer shard.mu.Unlock()
 	for i := range set {
 		if set[i].key&^refusing == key {
-			set[i].tokens, set[i].at = t.filled(&set[i], at), at
+			set[i].tokens, set[i].at = t.holds(&set[i], at), at
 			use(&set[i])
 			return
 		}
 	}
 	place, most := 0, -t.burst-1
 	for i := range set {
-		if tokens := t.filled(&set[i], at); tokens > most {
+		if tokens := t.holds(&set[i], at); tokens > most {
 			place, most = i, tokens
 		}
 	}
@@ -137,5 +136,5 @@ func (t *Table) Wait(key uint64, now time.Time) (wait time.Duration) {
 
 // untilOne is how long until a bucket holds a whole token.
 func (t *Table) untilOne(it *bucket) time.Duration {
-	return time.Duration((1 - it.tokens) * t.every)
+	return t.until(it.tokens, 1)
 }

@@ -23,7 +23,7 @@ type Buckets struct {
 
 // New makes a table whose buckets get a token in each interval, up to burst.
 func New(every time.Duration, burst int) *Buckets {
-	return &Buckets{table: &Table{every: float64(every), burst: float64(burst), fresh: true}, seed: maphash.MakeSeed()}
+	return &Buckets{table: &Table{rate: rate{every: float64(every), burst: float64(burst)}, fresh: true}, seed: maphash.MakeSeed()}
 }
 
 // PerSecond is New with the tokens of a second.

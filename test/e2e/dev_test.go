@@ -211,3 +211,36 @@ func TestDevSaysWhatIsWrong(t *testing.T) {
 	running := emptyDev.of(t)
 	f("a second dev on one data directory", []string{running.dir}, append(free, "--data", running.dir)...)
 }
+
+// What the demo store has at the first look: months of sales, a statement that is paid, one to pay, and a leak to find.
+func TestTheDemoStoreShowsWhatTheProductDoes(t *testing.T) {
+	t.Parallel()
+	d := demoDev.of(t)
+	var statements []struct{ State string }
+	mustCall(t, http.MethodGet, d.AdminURL+"/statements?limit=100", d.APIKey, nil, &statements)
+	states := map[string]int{}
+	for _, s := range statements {
+		states[s.State]++
+	}
+	if states["paid"] < 3 || states["closed"] < 3 {
+		t.Errorf("statements by state: %v", states)
+	}
+	now := time.Now().UTC()
+	days := fmt.Sprintf("?start_date=%s&end_date=%s", now.AddDate(0, 0, -90).Format(time.DateOnly), now.Format(time.DateOnly))
+	var signs struct{ Signs []struct{ Kind, Code string } }
+	mustCall(t, http.MethodGet, d.AdminURL+"/reports/signs"+days, d.APIKey, nil, &signs)
+	if len(signs.Signs) != 1 || signs.Signs[0].Kind != "coupon_spread" || signs.Signs[0].Code != "CAIO5" {
+		t.Errorf("signs: %+v, want the leak of CAIO5 alone", signs.Signs)
+	}
+	var sales struct {
+		Totals struct {
+			Orders          int
+			AttributedShare float64 `json:"attributed_share"`
+			Conversion      float64
+		}
+	}
+	mustCall(t, http.MethodGet, d.AdminURL+"/reports/sales"+days+"&by=total", d.APIKey, nil, &sales)
+	if s := sales.Totals; s.Orders < 300 || s.AttributedShare < .3 || s.AttributedShare > .8 || s.Conversion < .01 || s.Conversion > .03 {
+		t.Errorf("sales of 90 days: %+v", s)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -52,7 +54,8 @@ func (s *Pages) installPage(w http.ResponseWriter, r *http.Request, v site.Reque
 
 func originForm(v site.Request, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "install", typed)
-	f.Add(site.Field{Name: "origin", Type: "url", Required: true, Max: 300, Fill: "url"})
+	// Not of the type url: browsers refuse an address without https://, as people type it.
+	f.Add(site.Field{Name: "origin", Required: true, Max: 300, Fill: "url"})
 	return f
 }
 
@@ -170,7 +173,8 @@ func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request
 }
 
 // shopOrigin reads the address of a shop as people type it: with or without
-// scheme, with or without path. host has no port.
+// scheme, with or without path. host has no port. A name with accents becomes the one that
+// browsers send (RFC 5891).
 func shopOrigin(text string) (origin, host string) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if !strings.Contains(text, "://") {
@@ -180,8 +184,15 @@ func shopOrigin(text string) (origin, host string) {
 	if err != nil || origin == "" {
 		return text, ""
 	}
-	_, host, _ = strings.Cut(origin, "://")
-	host, _, _ = strings.Cut(host, ":")
+	scheme, rest, _ := strings.Cut(origin, "://")
+	name, port, hasPort := strings.Cut(rest, ":")
+	if host, err = idna.Lookup.ToASCII(name); err != nil {
+		return text, ""
+	}
+	origin = scheme + "://" + host
+	if hasPort {
+		origin += ":" + port
+	}
 	return origin, host
 }
 

@@ -30,7 +30,7 @@ func (s *Pages) listRoutes() []site.Route {
 
 func (s *Pages) ordersFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
 	query := r.URL.Query()
-	page := askedOrders(query)
+	page := askedOrders(v.Lang, query)
 	if page.Text != "" || !orderFiltersAreGood(&page, query.Get("status")) {
 		return site.ErrBadAddress
 	}

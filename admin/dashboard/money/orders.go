@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -46,7 +47,7 @@ func (s *Pages) orderRoutes() []site.Route {
 // their number, or the customer's e-mail, of which only the keyed hash is looked up.
 func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
-	page := askedOrders(query)
+	page := askedOrders(v.Lang, query)
 	page.Head = v.Head(v.Lang.T("orders.title"), "orders")
 	after, err := commerce.ParseCursor(query.Get("after"))
 	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
@@ -103,8 +104,9 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 }
 
 // askedOrders reads what the address asks for.
-func askedOrders(query url.Values) ordersPage {
-	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: query.Get("from"), To: query.Get("to"),
+func askedOrders(l *lang.Printer, query url.Values) ordersPage {
+	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")),
+		To:     site.TypedDay(l, query.Get("to")),
 		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
 }
 

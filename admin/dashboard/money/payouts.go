@@ -281,7 +281,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 // closeStatements asks for a statement of each influencer and currency.
 func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.closingForm(v, r.PostForm)
-	asked := commerce.Closing{EndDate: r.PostForm.Get("end_date")}
+	asked := commerce.Closing{EndDate: f.Day("end_date")}
 	f.Refuse(asked.Check(), nil)
 	if !f.Failed() {
 		_, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
@@ -305,7 +305,11 @@ func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.R
 // payStatement records that a statement was paid.
 func (s *Pages) payStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
 	zone := site.ZoneOf(v.Current.Timezone)
-	day, dayErr := commerce.ParseDay(r.PostForm.Get("paid_on"), zone)
+	var day time.Time
+	paidOn, dayErr := v.Lang.ReadDay(r.PostForm.Get("paid_on"))
+	if dayErr == nil {
+		day, dayErr = commerce.ParseDay(paidOn, zone)
+	}
 	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
 		Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
 	fail := func(status int, key string) {

@@ -24,6 +24,9 @@ func figureOf(l *lang.Printer, r *reports.Report, row reports.Row, name string) 
 		return l.Count(value.IntPart())
 	case reports.Share, reports.Ratio, reports.Portion:
 	}
+	if name == "conversion" && value.GreaterThan(decimal.NewFromInt(1)) {
+		return "–" // orders came without visits: it says nothing
+	}
 	if percentages[name] {
 		return l.Share(value, decimal.NewFromInt(1))
 	}
@@ -44,10 +47,10 @@ func changeOf(l *lang.Printer, r *reports.Report, name string) string {
 	switch {
 	case !known && !knownThen:
 		return ""
-	case !known || !knownThen || then.IsZero() && !percentages[name] && !now.IsZero():
-		return l.T("report.before", before)
-	case difference.IsZero():
+	case known && knownThen && difference.IsZero():
 		return l.T("report.same")
+	case !known || !knownThen || then.IsZero() && !percentages[name] || !comparable(r.Comparison, column):
+		return l.T("report.before", before)
 	}
 	sign := "+"
 	if difference.IsNegative() {
@@ -58,6 +61,18 @@ func changeOf(l *lang.Printer, r *reports.Report, name string) string {
 		text = l.T("report.points", l.Number(difference.Abs().Shift(2).Round(1)))
 	}
 	return l.T("report.change", sign+text, before)
+}
+
+// fewestCompared is how many orders, or of what a metric counts, the days before need: of fewer, one more or less is
+// already three percent.
+const fewestCompared = 30
+
+// comparable reports whether a percentage against the totals of the days before says something.
+func comparable(before *reports.Report, column int) bool {
+	if before.Spec.Metrics[column].Kind != reports.Count {
+		column = before.Spec.Column("orders")
+	}
+	return before.Totals.Sums[column].GreaterThanOrEqual(decimal.NewFromInt(fewestCompared))
 }
 
 // part is how much of a whole something is, in whole percent, for a bar.

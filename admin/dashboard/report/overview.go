@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -25,24 +26,27 @@ type overviewPage struct {
 	Span          spanForm
 	Tiles         []site.Tile
 	Chart         *site.Chart
+	Contract      contractTable
 	Model         string // as words
 	About         string // what the model does
 	NonConverting string // of markov: how many visitors did not buy
 	Channels      []channelRow
 	Hidden        string // how many channels the table leaves out
 	CSV           string // of the channels
-	Empty         bool   // nothing happened in these days
-	Begins        bool   // no order ever came
+	ContractCSV   string
+	Empty         bool // nothing happened in these days
+	Begins        bool // no order ever came
 	Install       string
 }
 
-// channelRow is a channel: what a model gives to it, and what the contract pays.
+// channelRow is a channel, and what a model gives to it.
 type channelRow struct {
 	Name, Href             string
-	Orders, Credited, Part string // by the model
+	Orders, Credited, Part string
 	Percent                int
-	Paid, Commission       string // by the contract; empty: nobody is paid
-	credited, paid         decimal.Decimal
+	Coupon                 bool   // an influencer's orders that are known by a coupon alone
+	group                  string // the influencer, or the channel
+	credited               decimal.Decimal
 }
 
 // overviewTiles are the metrics of the report sales that are shown, in order.
@@ -68,6 +72,7 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 	page := overviewPage{Head: v.Head(v.Lang.T("overview.title"), "overview"), Span: a.formOf(v, site.OverviewPath, true, true, models.All)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
 	page.Span.CSVIs = v.Lang.T("overview.csv")
+	page.ContractCSV = a.address(reportPath, "report", string(reports.Influencers), "model", "")
 	page.CSV = a.address(reportPath, "report", string(reports.Channels))
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {
@@ -84,7 +89,11 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 		}
 		page.Begins, page.Install = !has, site.StorePath(site.InstallPath, v.Current.CompanyID)
 	}
-	if err := s.overviewChannels(r, v, a, &page); err != nil {
+	err = s.overviewContract(r, v, a, sales, &page)
+	if err == nil {
+		err = s.overviewChannels(r, v, a, &page)
+	}
+	if err != nil {
 		s.Refuse(w, r, err)
 		return
 	}
@@ -144,14 +153,9 @@ func salesChart(l *lang.Printer, r *reports.Report) *site.Chart {
 	return c
 }
 
-// overviewChannels fills the table of channels: what the model gives to each, beside what
-// is paid by contract, whatever the model says.
+// overviewChannels fills the table of channels: what the model gives to each.
 func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
 	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
-	if err != nil {
-		return err
-	}
-	partners, err := s.report(r, a, reports.Influencers, reports.ByTotal)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page 
 	if model == models.Markov {
 		page.NonConverting = nonConvertingText(v.Lang, channels.NonConverting)
 	}
-	rows := mergeChannels(v.Lang, channels, partners)
+	rows := channelsOf(v.Lang, channels)
 	if extra := len(rows) - mostChannels; extra > 0 {
 		page.Hidden, rows = v.Lang.N("report.hidden", int64(extra)), rows[:mostChannels]
 	}
@@ -173,54 +177,29 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page 
 	return nil
 }
 
-// mergeChannels returns the channels of a model with what the influencers among them are
-// paid, and the influencers who are paid and have no credit. Href is the influencer's id.
-func mergeChannels(l *lang.Printer, channels, partners *reports.Report) []channelRow {
-	type contract struct {
-		name string
-		sums []decimal.Decimal
-	}
-	contracts := map[string]*contract{}
-	sales, commission := partners.Spec.Column("sales"), partners.Spec.Column("commission")
-	for _, row := range partners.Rows {
-		id := row.Texts[0]
-		c := contracts[id]
-		if c == nil {
-			c = &contract{row.Texts[1], []decimal.Decimal{decimal.Zero, decimal.Zero}}
-			contracts[id] = c
-		}
-		c.sums[0], c.sums[1] = c.sums[0].Add(row.Sums[sales]), c.sums[1].Add(row.Sums[commission])
-	}
-	var rows []channelRow
-	pay := func(row *channelRow, c *contract) {
-		row.paid = c.sums[0]
-		row.Paid, row.Commission = l.Sum(c.sums[0], partners.Query.Currency), l.Sum(c.sums[1], partners.Query.Currency)
-	}
-	all := channels.Totals.Sums[channels.Spec.Column("credited_sales")]
+// channelsOf returns the rows of a model. Orders of an influencer that are known by a coupon alone come after those of
+// the influencer's visits. Href is the influencer's id.
+func channelsOf(l *lang.Printer, channels *reports.Report) (rows []channelRow) {
+	column := channels.Spec.Column("credited_sales")
+	all, groups := channels.Totals.Sums[column], map[string]decimal.Decimal{}
 	for _, line := range channels.Rows {
-		credited := line.Sums[channels.Spec.Column("credited_sales")]
-		row := channelRow{Name: line.Texts[0], Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
+		row := channelRow{Name: site.ChannelWords(l, line.Texts[0]), Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
 			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"),
-			Percent: part(credited, all), credited: credited}
-		if row.Href == "" {
-			row.Name = site.ChannelWords(l, row.Name)
-		} else if c := contracts[row.Href]; c != nil {
-			pay(&row, c)
-			delete(contracts, row.Href)
+			Percent: part(line.Sums[column], all), Coupon: strings.HasPrefix(line.Texts[0], attribution.CouponChannel), credited: line.Sums[column]}
+		row.group = cmp.Or(row.Href, line.Texts[0])
+		if row.Href != "" && !row.Coupon {
+			row.Name = line.Texts[0]
 		}
-		rows = append(rows, row)
-	}
-	for id, c := range contracts {
-		if c.sums[0].IsZero() && c.sums[1].IsZero() {
-			continue
-		}
-		row := channelRow{Name: c.name, Href: id, Orders: l.Count(0), Credited: l.Sum(decimal.Zero, partners.Query.Currency),
-			Part: l.Share(decimal.Zero, decimal.NewFromInt(1))}
-		pay(&row, c)
+		groups[row.group] = groups[row.group].Add(row.credited)
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(x, y channelRow) int {
-		return cmp.Or(y.credited.Cmp(x.credited), y.paid.Cmp(x.paid), strings.Compare(x.Name, y.Name), strings.Compare(x.Href, y.Href))
+		coupon := 0
+		if x.Coupon != y.Coupon {
+			coupon = map[bool]int{false: -1, true: 1}[x.Coupon]
+		}
+		return cmp.Or(groups[y.group].Cmp(groups[x.group]), strings.Compare(x.group, y.group), coupon, y.credited.Cmp(x.credited),
+			strings.Compare(x.Name, y.Name))
 	})
 	return rows
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,6 +21,10 @@ const (
 	spanLastMonth = "last_month"
 	spanQuarter   = "quarter"
 )
+
+// beforeSpan is with what the days of a span are compared, other than with as many days before.
+var beforeSpan = map[string]reports.Comparison{spanMonth: reports.CompareMonth, spanLastMonth: reports.CompareMonth,
+	spanQuarter: reports.CompareQuarter}
 
 var spans = []string{spanToday, span7Days, span30Days, spanMonth, spanLastMonth, spanQuarter}
 
@@ -71,11 +76,14 @@ func (s *Pages) askedOf(r *http.Request, v site.Request, models []string) (asked
 	if a.Range != "" && !slices.Contains(spans, a.Range) || a.By == reports.ByTotal {
 		return a, site.ErrBadAddress
 	}
-	if a.Compare == reports.NoComparison {
-		a.Compare = reports.ComparePrevious
-	}
 	if err := s.askedDays(v, &a, query); err != nil {
 		return a, err
+	}
+	if a.Compare != reports.NoComparison && a.Compare != reports.ComparePrevious && a.Compare != reports.CompareYear {
+		return a, site.ErrBadAddress
+	}
+	if a.Compare != reports.CompareYear {
+		a.Compare = cmp.Or(beforeSpan[a.Range], reports.ComparePrevious)
 	}
 	rest := a.Query
 	rest.Model = "" // it was compared with the page's
@@ -107,7 +115,7 @@ func (s *Pages) askedDays(v site.Request, a *asked, query url.Values) error {
 	if err != nil {
 		return err
 	}
-	from, to := query.Get("from"), query.Get("to")
+	from, to := site.TypedDay(v.Lang, query.Get("from")), site.TypedDay(v.Lang, query.Get("to"))
 	span := a.Range
 	if span == "" {
 		span = span30Days
@@ -138,7 +146,7 @@ func (a asked) address(path string, change ...string) string {
 	if a.explicit {
 		values["by"] = string(a.By)
 	}
-	if a.Compare != reports.ComparePrevious {
+	if a.Compare == reports.CompareYear {
 		values["compare"] = string(a.Compare)
 	}
 	for i := 0; i+1 < len(change); i += 2 {
@@ -179,7 +187,7 @@ func (a asked) formOf(v site.Request, path string, bars, compared bool, models [
 	}
 	if compared {
 		for _, c := range []reports.Comparison{reports.ComparePrevious, reports.CompareYear} {
-			f.Compares = append(f.Compares, site.Option{Value: string(c), Label: v.Lang.T("report.compare_" + string(c)), Chosen: c == a.Compare})
+			f.Compares = append(f.Compares, site.Option{Value: string(c), Label: v.Lang.T("report.compare_" + string(c)), Chosen: (c == reports.CompareYear) == (a.Compare == reports.CompareYear)})
 		}
 		if before, ok := a.Compared(); ok {
 			f.Before = daysAsWords(v, before)

@@ -57,7 +57,7 @@ func (s *Pages) costForm(v site.Request, now commerce.AdditionalCost, typed map[
 	f := site.NewForm(v.Lang, "costs", typed)
 	value := ""
 	if now.ValueMinor > 0 {
-		value = s.localNumber(v, commerce.FormatSum(decimal.NewFromInt(now.ValueMinor), commerce.BRL))
+		value = v.Lang.Plain(now.ValueMinor, commerce.BRL)
 	}
 	f.Add(site.Field{Name: "name", Required: true, Max: commerce.MaxName, Value: now.Name})
 	f.Add(site.Field{Name: "category", Max: commerce.MaxCategory, Value: now.Category})
@@ -79,13 +79,17 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	found := page.Edit == ""
 	for _, c := range list {
+		period := v.Lang.Period(c.StartDate, c.EndDate)
+		if c.Frequency == commerce.Specific {
+			period = v.Lang.Day(c.StartDate)
+		}
 		if c.ID == page.Edit && r.Method == http.MethodGet {
 			found, page.EditOf, page.Form = true, c.Frequency, s.costForm(v, c, nil)
 		}
 		page.List = append(page.List,
 			costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.Lang.Money(c.ValueMinor, commerce.BRL),
 				Frequency:   v.Lang.T("costs.frequency_" + c.Frequency),
-				FrequencyIs: c.Frequency, Period: v.Lang.Period(c.StartDate, c.EndDate),
+				FrequencyIs: c.Frequency, Period: period,
 				EditPath: site.StorePath(site.CostsPath, v.Current.CompanyID, "edit", c.ID)})
 	}
 	if !found && r.Method == http.MethodGet {
@@ -175,9 +179,19 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 	f := s.costForm(v, commerce.AdditionalCost{}, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	cost := commerce.AdditionalCost{ID: get("id"), Name: get("name"), Category: get("category"), Frequency: get("frequency"),
-		StartDate: get("start_date"), EndDate: get("end_date")}
-	cost.ValueMinor = s.typedMoney(v, f, "value", get("value"))
+		StartDate: f.Day("start_date"), EndDate: f.Day("end_date"), ValueMinor: f.Money("value", commerce.BRL)}
 	f.Refuse(cost.Check(), nil)
+	if !f.Failed() {
+		f.Say("name", cost.Name)
+		f.Say("value", v.Lang.T("cost."+cost.Frequency, v.Lang.Money(cost.ValueMinor, commerce.BRL)))
+		f.Say("start_date", v.Lang.Day(cost.StartDate))
+		if cost.EndDate != "" {
+			f.Say("end_date", v.Lang.Day(cost.EndDate))
+		}
+		if s.sayBack(w, r, v, f, site.StorePath(site.CostsPath, v.Current.CompanyID)) {
+			return
+		}
+	}
 	var err error
 	switch {
 	case f.Failed():
@@ -207,18 +221,6 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 	default:
 		site.Done(w, r, site.StorePath(site.CostsPath, v.Current.CompanyID), "cost_saved")
 	}
-}
-
-// typedMoney reads an amount in BRL as people type it, in cents.
-func (s *Pages) typedMoney(v site.Request, f *site.Form, name, text string) int64 {
-	if text == "" {
-		return 0
-	}
-	minor, err := commerce.ParseMinor(commerce.TypedDecimal(text), commerce.BRL)
-	if err != nil {
-		f.Fail(name, v.Lang.T("form.money"))
-	}
-	return minor
 }
 
 func (s *Pages) removeCost(w http.ResponseWriter, r *http.Request, v site.Request) {

@@ -44,6 +44,7 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencersPath, Owner: true, Handle: s.register},
 		{Pattern: "GET " + site.InfluencerPath, Handle: s.influencer},
 		{Pattern: "POST " + site.InfluencerPath + "/category", Owner: true, Handle: s.changeCategory},
+		{Pattern: "POST " + site.InfluencerPath + "/details", Owner: true, Handle: s.setDetails},
 		{Pattern: "POST " + site.InfluencerPath + "/links", Owner: true, Handle: s.addLinks},
 		{Pattern: "POST " + site.InfluencerPath + "/coupons", Owner: true, Handle: s.addCoupon},
 		{Pattern: "POST " + site.InfluencerPath + "/coupons/remove", Owner: true, Handle: s.removeCoupon},
@@ -172,23 +173,23 @@ var (
 		"start_date": "cost_start", "end_date": "cost_end", "": "var_fee"}
 )
 
-// typedCoupon reads the coupon's fields.
-func typedCoupon(r *http.Request) commerce.CouponTerms {
-	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(r.PostForm.Get("code"))), StartDate: r.PostForm.Get("coupon_start"),
-		EndDate: r.PostForm.Get("coupon_end")}
+// typedCoupon reads the coupon's fields. What cannot be read fails at its field.
+func typedCoupon(r *http.Request, f *site.Form) commerce.CouponTerms {
+	return commerce.CouponTerms{Code: strings.ToUpper(strings.TrimSpace(r.PostForm.Get("code"))), StartDate: f.Day("coupon_start"),
+		EndDate: f.Day("coupon_end")}
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
-func (s *Pages) typedCost(r *http.Request, v site.Request, f *site.Form) commerce.CostTerms {
+func (s *Pages) typedCost(r *http.Request, f *site.Form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	c := commerce.CostTerms{FixedFeeMinor: s.typedMoney(v, f, "fixed_fee", get("fixed_fee")),
-		ValueMinor: s.typedMoney(v, f, "value", get("value")),
-		Frequency:  get("frequency"), StartDate: get("cost_start"), EndDate: get("cost_end"), CouponCost: get("coupon_only") == "yes"}
-	if text := commerce.TypedDecimal(strings.TrimSuffix(get("var_fee"), "%")); text != "" {
-		var err error
-		if c.VarFee, err = commerce.ParseDecimal(text); err != nil {
-			f.Fail("var_fee", v.Lang.T("form.number"))
-		}
+	c := commerce.CostTerms{VarFee: f.Percent("var_fee"), FixedFeeMinor: f.Money("fixed_fee", commerce.BRL),
+		ValueMinor: f.Money("value", commerce.BRL),
+		Frequency:  get("frequency"), StartDate: f.Day("cost_start"), EndDate: f.Day("cost_end"), CouponCost: get("coupon_only") == "yes"}
+	if c.ValueMinor > 0 && slices.Contains(commerce.Frequencies, c.Frequency) {
+		f.Say("value", f.Lang.T("cost."+c.Frequency, f.Lang.Money(c.ValueMinor, commerce.BRL)))
+	}
+	if len(f.Said) > 0 && c.VarFee.IsPositive() {
+		f.Say("var_fee", f.Lang.T("cost.of_sales", f.Lang.Number(c.VarFee)))
 	}
 	return c
 }
@@ -199,11 +200,11 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
-	if coupon := typedCoupon(r); coupon.Code != "" {
+	if coupon := typedCoupon(r, f); coupon.Code != "" {
 		asked.Coupons = []commerce.CouponTerms{coupon}
 	}
 	if get("var_fee")+get("fixed_fee")+get("value") != "" {
-		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
+		asked.Costs = []commerce.CostTerms{s.typedCost(r, f)}
 	}
 	made, ok := s.tryRegister(w, r, v, f, site.StorePath(site.InfluencersPath, v.Current.CompanyID), asked)
 	if !ok {
@@ -254,6 +255,17 @@ func (s *Pages) refuseLinks(r *http.Request, f *site.Form, links []string) {
 			f.Fail("links", links[i]+" "+site.ViolationText(f.Lang, commerce.Violation{Message: err.Error()}))
 		}
 	}
+}
+
+// campaignName is a campaign's name, else the id that the merchant gave it.
+func campaignName(v site.Request, c commerce.Campaign) string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case !strings.HasPrefix(c.CampaignID, "camp_"): // as ids that we make begin
+		return c.CampaignID
+	}
+	return v.Lang.T("influencer.no_campaign")
 }
 
 // viewCosts are the agreements of an influencer, as lines.

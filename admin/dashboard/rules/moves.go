@@ -45,7 +45,10 @@ type movesPage struct {
 	Typed  []typed     // what was typed
 	Edits  bool        // there is a form to go back to
 	Back   string      // path of the page to which a person goes who does not save
+	Said   []site.Said // the amounts as they were read
 	Known  bool        // what would move was computed
+	Still  bool        // it is known, and nothing would move
+	Failed bool        // it could not be computed now
 	Cut    string      // why not all of it was computed; may be empty
 	Tiles  []site.Tile // of the orders
 	Sums   []moveSum   // by influencer, state and currency
@@ -79,35 +82,62 @@ type moveCredit struct {
 	Less            bool
 }
 
-// save makes the change that a form asks for. Where orders or commission would move, it
-// first shows which, and the person saves from there. It reports whether the request is
-// answered; if not, the change is made, or err says why not. f may be nil; back is where
-// a person goes who does not save.
+// save makes the change that a form asks for. Where orders or commission would move, or
+// the form has an amount of money, it first shows which, and the person saves from there.
+// It reports whether the request is answered; if not, the change is made, or err says why
+// not. f may be nil; back is where a person goes who does not save.
 func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
 	change preview.Change) (answered bool, err error) {
-	switch r.PostForm.Get("step") {
-	case stepSave:
+	if step := stepOf(r, v); step == stepSave {
 		return false, change(r.Context())
-	case stepEdit:
-		if f != nil {
-			f.Alert = v.Lang.T("moves.not_saved")
-			return false, nil
+	} else if step == stepEdit && f != nil {
+		f.Alert = v.Lang.T("moves.not_saved")
+		return false, nil
+	}
+	page := movesPage{Edits: f != nil, Back: back}
+	if f != nil {
+		page.Said = f.Said
+	}
+	if s.previews != nil {
+		answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
+		switch {
+		case errors.Is(err, errNoPreview):
+			s.Log.Warn("dashboard: a change could not be previewed", "company", v.Current.CompanyID, "error", err)
+			page.Failed = true
+		case err != nil:
+			return false, err
+		default:
+			page.fill(v, answer)
 		}
 	}
-	if s.previews == nil {
+	if !page.Failed && (!page.Known || page.Still) && len(page.Said) == 0 {
 		return false, change(r.Context())
 	}
-	answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
-	switch {
-	case errors.Is(err, errNoPreview):
-		s.Log.Warn("dashboard: a change could not be previewed", "company", v.Current.CompanyID, "error", err)
-	case err != nil:
-		return false, err
-	case answer.Orders.Moved == 0 && answer.Orders.Credited == 0 && answer.Cut == "":
-		return false, change(r.Context())
-	}
-	s.showMoves(w, r, v, f != nil, back, answer)
+	s.showMoves(w, r, v, page)
 	return true, nil
+}
+
+// sayBack shows the amounts that were read of a form which moves no order, before they are
+// saved. It reports whether the request is answered; f fails where the person goes back to it.
+func (s *Pages) sayBack(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string) (answered bool) {
+	switch stepOf(r, v) {
+	case stepSave:
+		return false
+	case stepEdit:
+		f.Alert = v.Lang.T("moves.not_saved")
+		return false
+	}
+	s.showMoves(w, r, v, movesPage{Edits: true, Back: back, Said: f.Said})
+	return true
+}
+
+// stepOf is the step of a form. What was looked at in another language is looked at again.
+func stepOf(r *http.Request, v site.Request) string {
+	step := r.PostForm.Get("step")
+	if in := r.PostForm.Get(site.TypedIn); step == stepSave && in != "" && in != v.Lang.Tag {
+		return ""
+	}
+	return step
 }
 
 // errNoPreview says that what a change would move cannot be found out now. The change can
@@ -132,26 +162,32 @@ func (s *Pages) preview(ctx context.Context, companyID string, change preview.Ch
 	return nil, fmt.Errorf("%w: %w", errNoPreview, err)
 }
 
-// showMoves shows what a change would move; a is nil where that is not known.
-func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, edits bool, back string, a *preview.Answer) {
-	v.Here = back
-	page := movesPage{Head: v.Head(v.Lang.T("moves.title"), ""), Action: r.URL.RequestURI(), Edits: edits, Back: back, Known: a != nil}
+// showMoves shows what a change would move, and the amounts that were read.
+func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, page movesPage) {
+	v.Here = page.Back
+	title := "moves.title"
+	if len(page.Said) > 0 && (page.Still || !page.Known) {
+		title = "moves.typed"
+	}
+	page.Head, page.Action = v.Head(v.Lang.T(title), ""), r.URL.RequestURI()
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
-		if name == "step" {
+		if name == "step" || name == site.TypedIn {
 			continue
 		}
 		for _, value := range r.PostForm[name] {
 			page.Typed = append(page.Typed, typed{name, value})
 		}
 	}
-	if a != nil {
-		page.fill(v, a)
-	}
+	page.Typed = append(page.Typed, typed{site.TypedIn, v.Lang.Tag})
 	s.Render(w, r, http.StatusOK, "moves.html", page)
 }
 
 func (p *movesPage) fill(v site.Request, a *preview.Answer) {
 	l := v.Lang
+	p.Known = true
+	if p.Still = a.Orders.Moved == 0 && a.Orders.Credited == 0 && a.Cut == ""; p.Still {
+		return
+	}
 	if a.Cut != "" {
 		p.Cut = l.T("moves.cut_"+a.Cut, l.Count(int64(a.Orders.Computed)), l.Count(int64(a.Orders.Concerned)), l.Count(int64(a.Orders.LeftOut)))
 		if a.Orders.More {

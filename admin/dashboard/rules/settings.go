@@ -8,9 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
+
+// rateDigits is how many decimals of events a second are read.
+const rateDigits = 6
 
 // settingsPage is what templates/settings.html shows.
 type settingsPage struct {
@@ -68,7 +73,7 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "unproven", Type: "select", Value: now.Unproven, Options: f.Options("unproven", commerce.UnprovenRules...)})
 	add(site.Field{Name: "window_days", Type: "number", Required: true, Value: strconv.Itoa(now.WindowDays)})
 	add(site.Field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
-	add(site.Field{Name: "minimum_payout", Required: true, Value: s.localNumber(v, now.MinimumPayout)})
+	add(site.Field{Name: "minimum_payout", Required: true, Value: minimumText(v, now)})
 	add(site.Field{Name: "pay_recurring", Type: "check", Value: yes(now.PayRecurring)})
 	add(site.Field{Name: "commission_without_tax", Type: "check", Value: yes(now.WithoutTax)})
 	group = v.Lang.T("settings.group_models")
@@ -82,14 +87,18 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "retention_days", Type: "number", Required: true, Value: strconv.Itoa(now.RetentionDays)})
 	group = v.Lang.T("settings.group_limits")
 	add(site.Field{Name: "events_per_second", Required: true,
-		Value: s.localNumber(v, strconv.FormatFloat(now.Limits.EventsPerSecond, 'f', -1, 64))})
+		Value: v.Lang.Number(decimal.NewFromFloat(now.Limits.EventsPerSecond))})
 	add(site.Field{Name: "burst", Type: "number", Required: true, Value: strconv.Itoa(now.Limits.Burst)})
 	return f, nil
 }
 
-// localNumber writes a decimal as people type it in the language of the page.
-func (s *Pages) localNumber(v site.Request, text string) string {
-	return strings.ReplaceAll(text, ".", v.Lang.T("number.decimal"))
+// minimumText writes the minimum payout as people type it.
+func minimumText(v site.Request, now commerce.Settings) string {
+	minor, err := commerce.ParseMinor(now.MinimumPayout, now.Currency)
+	if err != nil { // it has more decimals than its currency, or none was stored
+		return now.MinimumPayout
+	}
+	return v.Lang.Plain(minor, now.Currency)
 }
 
 func yes(is bool) string {
@@ -105,7 +114,11 @@ func typedList(text string) []string {
 }
 
 func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
-	f, err := s.settingsForm(r, v, commerce.Settings{}, r.PostForm)
+	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+	var f *site.Form
+	if err == nil {
+		f, err = s.settingsForm(r, v, company.Settings, r.PostForm)
+	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
@@ -153,21 +166,21 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 		}
 		return get(name)
 	}
-	perSecond, err := strconv.ParseFloat(commerce.TypedDecimal(get("events_per_second")), 64)
-	if err != nil {
-		f.Fail("events_per_second", v.Lang.T("form.number"))
+	currency := strings.TrimSpace(get("currency"))
+	if _, err := commerce.Exponent(currency); err != nil { // it is fixed, or it is refused
+		currency = v.Current.Currency
 	}
 	given := commerce.Settings{
 		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
-		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.TypedDecimal(get("minimum_payout")),
+		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.FormatMinor(f.Money("minimum_payout", currency), currency),
 		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",
 		CountDirect: get("count_direct") == "yes",
 		Country:     strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")),
 		Currency: strings.TrimSpace(get("currency")),
 	}
-	given.Limits.EventsPerSecond, given.Limits.Burst = perSecond, whole("burst")
+	given.Limits.EventsPerSecond, given.Limits.Burst = f.Number("events_per_second", rateDigits).InexactFloat64(), whole("burst")
 	given.RetentionDays = whole("retention_days")
 	return func(now *commerce.Settings) {
 		after := given

@@ -28,6 +28,7 @@ type Field struct {
 	Max      int // characters
 	Fill     string
 	Group    string // heading above the field; may be empty
+	before   string // its value before something was typed
 }
 
 // Option is a value that a field offers.
@@ -44,6 +45,7 @@ type Form struct {
 	values url.Values // what was typed; nil: the form is shown for the first time
 	Fields []Field
 	Alert  string // what is wrong with all of it; may be empty
+	Said   []Said // the amounts that were read: they are shown before they are saved
 }
 
 // NewForm begins a form whose fields are named by the texts "<texts>.<name>" and
@@ -59,6 +61,7 @@ func (f *Form) Add(x Field) {
 	if f.Lang.Has(f.texts + x.Name + "_help") {
 		x.Help = f.Lang.T(f.texts + x.Name + "_help")
 	}
+	x.before = x.Value
 	if f.values != nil && x.Type != "password" {
 		x.Value, x.Values = f.values.Get(x.Name), f.values[x.Name]
 	}

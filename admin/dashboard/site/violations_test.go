@@ -91,21 +91,3 @@ func TestAViolationIsToldAtItsField(t *testing.T) {
 		t.Errorf("the form says %q", f.Alert)
 	}
 }
-
-func TestNumbersAsPeopleTypeThem(t *testing.T) {
-	t.Parallel()
-	f := func(text, want string) {
-		t.Helper()
-		if got := commerce.TypedDecimal(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-	f("12.5", "12.5")
-	f("12,5", "12.5")
-	f("1.234,56", "1234.56")
-	f("1,234.56", "1234.56")
-	f(" 1 234,5 ", "1234.5")
-	f("1234", "1234")
-	f("-3", "-3")
-	f("x", "x")
-}

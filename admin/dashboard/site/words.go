@@ -3,6 +3,7 @@ package site
 import (
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -24,6 +25,9 @@ func KeyWords(l *lang.Printer, matchedBy string) (name, about string) {
 
 // ChannelWords returns the words for a channel of internal/attribution.
 func ChannelWords(l *lang.Printer, channel string) string {
+	if name, is := strings.CutPrefix(channel, attribution.CouponChannel); is {
+		return l.T("channel.coupon", name)
+	}
 	return TextOf(l, "channel."+strings.ReplaceAll(strings.ToLower(channel), " ", "_"), channel)
 }
 

@@ -415,9 +415,9 @@ func TestProgressThatCannotBeKeptEndsTheImport(t *testing.T) {
 	}
 }
 
-func TestPlainReportHasOneLineAndASummary(t *testing.T) {
+func TestAReportHasOneLineAndASummary(t *testing.T) {
 	var out bytes.Buffer
-	r := NewReporter(&out, false)
+	r := NewReporter(&out)
 	r.shown = time.Now().Add(-time.Minute)
 	r.started = time.Now().Add(-10 * time.Second)
 	r.Report(Progress{Lines: 100, Bytes: 50, TotalBytes: 100})
@@ -475,7 +475,7 @@ func TestWarningsAreCountedByTheirKind(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	var out bytes.Buffer
-	NewReporter(&out, false).Finish("f", s, nil)
+	NewReporter(&out).Finish("f", s, nil)
 	_, got, _ := strings.Cut(out.String(), "\n")
 	if want := "  warned of in 2 accepted lines: invalid_format provinceCode\n  warned of in 1 accepted lines: unknown_field " +
 		"items[].color\n"; got != want {

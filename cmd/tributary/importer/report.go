@@ -7,33 +7,23 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
 )
 
-// Reporter shows an import's progress: a bar with rate and time left on a
-// terminal, a plain line every few seconds elsewhere. Not safe for concurrent use.
+// Reporter shows an import's progress: a line with rate and time left every few
+// seconds. Not safe for concurrent use.
 type Reporter struct {
 	w       io.Writer
-	bar     *progressbar.ProgressBar
 	started time.Time
 	shown   time.Time
 	first   int64 // lines that an earlier run had done: those of the first report
 	seen    bool  // there was a first report
 }
 
-const plainEvery = 5 * time.Second
+const showEvery = 5 * time.Second
 
-// NewReporter returns a Reporter that writes to w. terminal says whether w is a
-// terminal.
-func NewReporter(w io.Writer, terminal bool) *Reporter {
-	r := &Reporter{w: w, started: time.Now(), shown: time.Now()}
-	if terminal {
-		r.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionFullWidth(),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionSetElapsedTime(true),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-	}
-	return r
+// NewReporter returns a Reporter that writes to w.
+func NewReporter(w io.Writer) *Reporter {
+	return &Reporter{w: w, started: time.Now(), shown: time.Now()}
 }
 
 // Report shows progress. It is a Config.Progress.
@@ -41,6 +31,10 @@ func (r *Reporter) Report(p Progress) {
 	if !r.seen {
 		r.first, r.seen = p.Lines, true
 	}
+	if time.Since(r.shown) < showEvery {
+		return
+	}
+	r.shown = time.Now()
 	elapsed := time.Since(r.started)
 	rate := float64(p.Lines-r.first) / max(elapsed.Seconds(), 0.001)
 	text := fmt.Sprintf("%d lines, %.0f/s", p.Lines, rate)
@@ -50,18 +44,6 @@ func (r *Reporter) Report(p Progress) {
 	if p.Retries > 0 {
 		text += fmt.Sprintf(", %d retries", p.Retries)
 	}
-	if r.bar != nil {
-		if p.TotalBytes > 0 {
-			r.bar.ChangeMax64(p.TotalBytes)
-		}
-		r.bar.Describe(text)
-		_ = r.bar.Set64(min(p.Bytes, max(p.TotalBytes, p.Bytes))) // a wrong bar is no reason to stop
-		return
-	}
-	if time.Since(r.shown) < plainEvery {
-		return
-	}
-	r.shown = time.Now()
 	if p.TotalBytes > 0 && p.Bytes > 0 {
 		left := time.Duration(float64(elapsed) * float64(p.TotalBytes-p.Bytes) / float64(p.Bytes))
 		text += fmt.Sprintf(", %.0f %%, about %s left", 100*float64(p.Bytes)/float64(p.TotalBytes), left.Round(time.Second))
@@ -69,11 +51,8 @@ func (r *Reporter) Report(p Progress) {
 	fmt.Fprintln(r.w, text)
 }
 
-// Finish removes the bar and writes the summary.
+// Finish writes the summary.
 func (r *Reporter) Finish(file string, s Summary, err error) {
-	if r.bar != nil {
-		_ = r.bar.Clear() // only what is shown
-	}
 	fmt.Fprintln(r.w, s.line(file, err))
 	for _, line := range s.warned() {
 		fmt.Fprintln(r.w, line)

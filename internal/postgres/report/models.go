@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -50,12 +51,39 @@ var formatsOfParts = pgx.QueryResultFormats{pgx.BinaryFormatCode, pgx.BinaryForm
 
 // pathReader adds the rows of pathsOfModels to the tallies of their periods.
 type pathReader struct {
-	periods  []int           // the place of each day's period
-	tallies  []*models.Tally // by period; nil: no orders
-	places   map[string]int32
-	names    []string // of channels, by their places
-	model    string
-	channels []int32 // of the row that is read
+	periods   []int           // the place of each day's period
+	tallies   []*models.Tally // by period; nil: no orders
+	places    map[string]int32
+	names     []string            // of channels, by their places
+	untouched []map[string]totals // by period: channels of orders without a journey, which markov leaves out
+	model     string
+	path      [][]byte // the channels of the row that is read
+	channels  []int32  // their places
+}
+
+// totals are what orders come to.
+type totals struct{ orders, sales *big.Int }
+
+// addUntouched adds orders that came by no journey: all of them is their channel's.
+func (p *pathReader) addUntouched(period int, channel string, orders, sales int64, great *big.Int) {
+	if p.untouched[period] == nil {
+		p.untouched[period] = map[string]totals{}
+	}
+	t, known := p.untouched[period][channel]
+	if !known {
+		t = totals{new(big.Int), new(big.Int)}
+		p.untouched[period][channel] = t
+	}
+	if great == nil {
+		great = big.NewInt(sales)
+	}
+	t.orders.Add(t.orders, big.NewInt(orders))
+	t.sales.Add(t.sales, great)
+}
+
+// leavesOut reports whether markov leaves a channel out. Such a channel is in no path with others.
+func (p *pathReader) leavesOut(channel []byte) bool {
+	return p.model == models.Markov && attribution.IsUntouched(string(channel))
 }
 
 func (p *pathReader) add(row [][]byte) error {
@@ -69,6 +97,14 @@ func (p *pathReader) add(row [][]byte) error {
 	}
 	if err := p.read(row[3]); err != nil {
 		return err
+	}
+	if len(p.path) == 1 && p.leavesOut(p.path[0]) {
+		p.addUntouched(period, string(p.path[0]), orders, sales, great)
+		return nil
+	}
+	p.channels = p.channels[:0]
+	for _, channel := range p.path {
+		p.channels = append(p.channels, p.place(channel))
 	}
 	p.tally(period).Add(p.channels, orders, sales, great)
 	return nil
@@ -89,23 +125,29 @@ func (p *pathReader) addPart(row [][]byte) error {
 	}
 	day, size, orders := binary.BigEndian.Uint32(row[0]), int(binary.BigEndian.Uint32(row[1])), int64(binary.BigEndian.Uint64(row[4]))
 	before, channel := row[2], row[3]
-	tally := p.tally(p.periods[day])
+	period := p.periods[day]
 	if size == 0 && len(channel) > 0 {
+		if p.leavesOut(channel) {
+			return nil
+		}
 		from := int32(-1) // the start
 		if len(before) > 0 {
 			from = p.place(before)
 		}
-		tally.AddStep(from, p.place(channel), orders)
+		p.tally(period).AddStep(from, p.place(channel), orders)
 		return nil
 	}
 	sales, great, err := salesOf(row[5])
 	if err != nil {
 		return err
 	}
-	if size > 0 {
-		tally.AddSet(size, p.place(channel), orders, sales, great)
-	} else {
-		tally.AddEnd(p.place(before), orders, sales, great)
+	switch {
+	case size > 0:
+		p.tally(period).AddSet(size, p.place(channel), orders, sales, great)
+	case p.leavesOut(before):
+		p.addUntouched(period, string(before), orders, sales, great)
+	default:
+		p.tally(period).AddEnd(p.place(before), orders, sales, great)
 	}
 	return nil
 }
@@ -134,7 +176,7 @@ func (p *pathReader) tooMany() error {
 // has a head of five numbers, and of each text its length and its bytes.
 func (p *pathReader) read(path []byte) error {
 	const head, number = 20, 4
-	p.channels = p.channels[:0]
+	p.path = p.path[:0]
 	for rest := path[min(head, len(path)):]; len(rest) > 0; {
 		if len(rest) < number {
 			return errPath
@@ -143,10 +185,10 @@ func (p *pathReader) read(path []byte) error {
 		if rest = rest[number:]; int64(len(rest)) < size {
 			return errPath
 		}
-		p.channels = append(p.channels, p.place(rest[:size]))
+		p.path = append(p.path, rest[:size])
 		rest = rest[size:]
 	}
-	if len(p.channels) == 0 {
+	if len(p.path) == 0 {
 		return errPath
 	}
 	return nil
@@ -169,7 +211,8 @@ func (p *pathReader) place(name []byte) int32 {
 // period.
 func (r *reading) channelsOverPaths(ctx context.Context) error {
 	periods := r.query.Periods()
-	paths := &pathReader{tallies: make([]*models.Tally, len(periods)), places: map[string]int32{}, model: r.query.Model}
+	paths := &pathReader{tallies: make([]*models.Tally, len(periods)), untouched: make([]map[string]totals, len(periods)),
+		places: map[string]int32{}, model: r.query.Model}
 	first, last := r.query.Days()
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		paths.periods = append(paths.periods, slices.Index(periods, r.query.PeriodOf(day)))
@@ -268,14 +311,20 @@ func (p *pathReader) credits(ctx context.Context, known *remembered) ([][]channe
 		return nil, reports.ErrTooManyChannels
 	}
 	all := make([][]channelCredit, len(p.tallies))
+	for i, channels := range p.untouched {
+		for channel, t := range channels {
+			all[i] = append(all[i], channelCredit{channel, decimal.NewFromBigInt(t.orders, 0), decimal.NewFromBigInt(t.sales, 0)})
+		}
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, tally := range p.tallies {
 		if tally == nil {
 			continue
 		}
-		group.Go(func() (err error) {
-			all[i], err = p.creditsOf(ctx, tally, known)
+		group.Go(func() error {
+			credits, err := p.creditsOf(ctx, tally, known)
+			all[i] = append(all[i], credits...)
 			return err
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/models"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -34,6 +35,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 	s := sum(t)
 	r := rand.New(rand.NewPCG(4, 9))
 	names := []string{"Direct", "Email", "Organic Search", "Paid Search", "Referral", "Display"}
+	untouched := []string{"coupon:Ana Prado", "coupon:Beto", "unattributed"} // alone in their paths
 	first := time.Date(2025, 11, 1, 0, 0, 0, 0, time.UTC)
 	var sold []soldOrder
 	var orders []rollup.Order
@@ -42,6 +44,9 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 			minor: int64(1 + r.IntN(9999))}
 		for range 1 + r.IntN(5) {
 			o.path = append(o.path, names[r.IntN(len(names))])
+		}
+		if r.IntN(4) == 0 {
+			o.path = []string{untouched[r.IntN(len(untouched))]}
 		}
 		sold = append(sold, o)
 		order := s.order(o.day, o.minor, o.path...)
@@ -89,7 +94,7 @@ func TestLongReportsAreThoseOfAllOrders(t *testing.T) {
 		s.wantVisitors(q, came)
 		for _, model := range []string{models.Markov, models.Shapley} {
 			q.Name, q.Model = reports.Channels, model
-			s.wantCredits(q, of, nulls, names)
+			s.wantCredits(q, of, nulls, append(slices.Clone(names), untouched...))
 		}
 		s.wantShapleyOfOrders(q, sold)
 	}
@@ -198,13 +203,19 @@ func (s *summed) wantVisitors(q reports.Query, came map[string]int64) {
 }
 
 // wantCredits compares what a model of many paths gives with what it gives for the paths of
-// each period's orders.
+// each period's orders. By markov all of an order without a touch is its channel's.
 func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls map[string][][]string, names []string) {
 	s.t.Helper()
 	report := s.report(q)
 	for period, list := range of {
 		var paths []models.Path
+		orders, sales := map[string]int64{}, map[string]int64{} // without a touch, by channel
 		for _, o := range list {
+			if channel := o.path[0]; q.Model == models.Markov && attribution.IsUntouched(channel) {
+				orders[channel]++
+				sales[channel] += o.minor
+				continue
+			}
 			p := models.Path{Conversions: big.NewInt(1), Null: new(big.Int), Value: big.NewInt(o.minor)}
 			for _, name := range o.path {
 				p.Channels = append(p.Channels, int32(slices.Index(names, name)))
@@ -229,14 +240,17 @@ func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls m
 			if row.Period != period {
 				continue
 			}
-			at := slices.Index(names, row.Texts[0])
+			at, channel := slices.Index(names, row.Texts[0]), row.Texts[0]
 			for column, parts := range map[string][]*big.Int{
-				"credited_orders": models.Divide(new(big.Int).Mul(conversions, big.NewInt(1e6)), weights.Conversions),
-				"credited_sales":  models.Divide(value, weights.Value),
+				"credited_orders": divide(new(big.Int).Mul(conversions, big.NewInt(1e6)), weights.Conversions),
+				"credited_sales":  divide(value, weights.Value),
 			} {
 				got, _ := report.Value(row, report.Spec.Column(column))
 				if column == "credited_orders" {
 					got = got.Shift(6)
+				}
+				if orders[channel] > 0 {
+					parts[at] = big.NewInt(map[string]int64{"credited_orders": orders[channel] * 1e6, "credited_sales": sales[channel]}[column])
 				}
 				// Of equal remainders it is the channels' order that decides.
 				if got.Sub(decimal.NewFromBigInt(parts[at], 0)).Abs().GreaterThan(decimal.NewFromInt(1)) {
@@ -256,6 +270,14 @@ func (s *summed) wantCredits(q reports.Query, of map[string][]soldOrder, nulls m
 	if sales.IntPart() != want {
 		s.t.Errorf("%s from %s to %s by %s: %s in all, want %d", q.Model, q.Start, q.End, q.By, sales, want)
 	}
+}
+
+// divide is models.Divide; nothing where no path has orders.
+func divide(total *big.Int, weights []*big.Int) []*big.Int {
+	if total.Sign() == 0 {
+		return weights
+	}
+	return models.Divide(total, weights)
 }
 
 func (s *summed) report(q reports.Query) *reports.Report {
