@@ -17,6 +17,14 @@ func TextOf(l *lang.Printer, key, fallback string) string {
 	return l.T(key)
 }
 
+// zoneWords says whose time a page shows. Brazil's official time is known by its capital, not by the name that IANA gave it.
+func zoneWords(l *lang.Printer, zone string) string {
+	if zone == "America/Sao_Paulo" {
+		return l.T("sales.zone_brazil")
+	}
+	return l.T("sales.zone", zone)
+}
+
 // KeyWords returns words for what joins an order to a touch: a kind of key, or
 // the order's own UTM values.
 func KeyWords(l *lang.Printer, matchedBy string) (name, about string) {
