@@ -37,11 +37,11 @@ type rules interface {
 	// RegisterInfluencer stores all of a registration or nothing. Besides the
 	// kinds it returns
 	// *commerce.CouponConflictError, commerce.ErrCampaignTaken,
-	// commerce.ErrCampaignName, commerce.ErrTooManyCosts.
+	// commerce.ErrCampaignName, commerce.ErrTooManyCosts, *commerce.PayeeKnownError.
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 	InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
-	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
+	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
 		random io.Reader) (commerce.Coupon, error)

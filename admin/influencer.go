@@ -8,17 +8,25 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // maxElements bounds the links, coupons and costs that are read, each.
 const maxElements = 100
 
 // createInfluencer is POST /influencers. All of it is stored or nothing.
-func (s *Server) createInfluencer(ctx context.Context, _ caller, o object) (change, error) {
+func (s *Server) createInfluencer(ctx context.Context, c caller, o object) (change, error) {
 	registration := s.readRegistration(ctx, o)
+	var err error
+	if registration.Details, err = readDetails(c, o); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		made, err := s.deps.Database.RegisterInfluencer(ctx, author, registration, s.random)
+		var payee *commerce.PayeeKnownError
 		switch {
+		case errors.As(err, &payee):
+			return answer{}, refusePayee(o, payee)
 		case errors.Is(err, commerce.ErrTooManyCosts):
 			o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
 			return answer{}, brokenRules(o.bad)
@@ -73,12 +81,23 @@ func (s *Server) readRegistration(ctx context.Context, o object) commerce.Regist
 	return r
 }
 
-// updateInfluencer is PUT /influencers: the category of the influencer of that name.
-func (s *Server) updateInfluencer(_ context.Context, _ caller, o object) (change, error) {
-	name, category := required(o, "name", text), required(o, "category", text)
-	o.bad.AddAll(commerce.CheckCategory(name, category))
+// updateInfluencer is PUT /influencers: changes the influencer of that name.
+func (s *Server) updateInfluencer(_ context.Context, c caller, o object) (change, error) {
+	name := required(o, "name", text)
+	var asked commerce.InfluencerChange
+	var err error
+	if asked.Details, err = readDetails(c, o); err != nil {
+		return nil, err
+	}
+	if _, other := o.values["details"]; other {
+		asked.Category = optional(o, "category", text)
+	} else {
+		asked.Category = wire.Some(required(o, "category", text))
+	}
+	asked.Category.Value = strings.TrimSpace(asked.Category.Value)
+	o.bad.AddAll(commerce.CheckCategory(name, asked.Category.Value))
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
-		err := s.deps.Database.UpdateInfluencer(ctx, author, name, strings.TrimSpace(category))
+		err := s.deps.Database.UpdateInfluencer(ctx, author, name, asked)
 		if errors.Is(err, commerce.ErrNotFound) {
 			return answer{}, notFound("there is no influencer of that name")
 		}
@@ -116,6 +135,7 @@ type influencerRecord struct {
 	Links     []linkRecord     `json:"links"`
 	Coupons   []couponRecord   `json:"coupons"`
 	Costs     []costRecord     `json:"costs"`
+	Details   *detailsRecord   `json:"details,omitempty"` // nothing is known: absent
 }
 
 type campaignRecord struct {
@@ -134,7 +154,7 @@ type linkRecord struct {
 func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	records := []influencerRecord{}
 	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.Influencers, func(i commerce.Influencer) {
-		records = append(records, s.record(i))
+		records = append(records, s.record(i, c.seesPayees()))
 	})
 	return answer{data: records, pagination: paging}, err
 }
@@ -192,10 +212,11 @@ func (s *Server) influencerPage(ctx context.Context, list influencerLister, comp
 	return list(ctx, companyID, after, limit)
 }
 
-func (s *Server) record(i commerce.Influencer) influencerRecord {
+func (s *Server) record(i commerce.Influencer, whole bool) influencerRecord {
 	record := influencerRecord{
 		ID: i.InfluencerID, Name: i.Name, Category: i.Category,
 		Campaigns: []campaignRecord{}, Links: []linkRecord{}, Coupons: []couponRecord{}, Costs: []costRecord{},
+		Details: recordDetails(i.Details, whole),
 	}
 	for _, c := range i.Campaigns {
 		record.Campaigns = append(record.Campaigns, campaignRecord{c.CampaignID, c.Name})

@@ -87,7 +87,7 @@ func (s *Server) previewOf(ctx context.Context, c caller, o object) (*preview.An
 	if err := brokenRules(o.bad); err != nil {
 		return nil, err
 	}
-	if !slices.Contains(c.scopes, kinds[i].scope) {
+	if !c.has(kinds[i].scope) {
 		return nil, missingScope(kinds[i].scope)
 	}
 	made, err := kinds[i].read(ctx, c, o)

@@ -17,6 +17,7 @@ type caller struct {
 	companyID string
 	actor     string        // "key/<keyId>"
 	keys      identity.Keys // of the company
+	country   string        // of the company, ISO 3166-1 alpha-2: phones are read by it
 	scopes    []account.Scope
 }
 
@@ -103,7 +104,8 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	result, err := s.runOnce(w, r, operation,
-		caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, scopes: entry.key.Scopes})
+		caller{companyID: entry.key.CompanyID, actor: "key/" + entry.key.KeyID, keys: entry.keys, country: entry.key.Country,
+			scopes: entry.key.Scopes})
 	if how := lenient.Handling(r.Header["Prefer"]...); how != "" && operation.method != http.MethodGet &&
 		(err == nil || problemOf(err).status == http.StatusBadRequest) {
 		w.Header().Set("Preference-Applied", "handling="+how)

@@ -13,15 +13,17 @@ const (
 	ReadReports      Scope = "reports.read"
 	WriteEvidence    Scope = "evidence.write"
 	EraseCustomers   Scope = "customers.erase"
+	ReadPayees       Scope = "payees.read"   // documents, Pix keys and contacts of influencers whole, not masked
+	WritePayees      Scope = "payees.write"  // their documents, Pix keys and e-mails: where money goes
 	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
 	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
 )
 
 // Scopes lists every scope, in the order in which they are shown.
 var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
-	EraseCustomers, WriteEvents, ImportEvents}
+	EraseCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
-// named: one that erases persons, or sends events, whose word counts for more, is asked for
-// by name.
+// named: one that erases persons, sees or changes whom money goes to, or sends events, whose word
+// counts for more, is asked for by name.
 var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Author says who changes a company's rules, and when.
@@ -24,6 +26,13 @@ type Registration struct {
 	Links      []string
 	Coupons    []CouponTerms
 	Costs      []CostTerms
+	Details    DetailsChange // of a known influencer it overwrites none of PayeeFields
+}
+
+// InfluencerChange says what of an influencer changes.
+type InfluencerChange struct {
+	Category wire.Optional[string] // an empty one clears it
+	Details  DetailsChange
 }
 
 // CouponTerms is a coupon as asked for. Both days are inclusive, in the
@@ -58,6 +67,7 @@ type Influencer struct {
 	InfluencerID string
 	Name         string
 	Category     string
+	Details      Details
 	CreatedAt    time.Time
 	ArchivedAt   time.Time // zero: not archived
 	Campaigns    []Campaign

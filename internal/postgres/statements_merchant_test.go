@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/statements"
 )
@@ -119,7 +120,9 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	_, cost, err := db.AddCost(ctx, author, "Ana", made.CampaignID, terms, rand.Reader)
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
-	must(db.UpdateInfluencer(ctx, author, "Ana", "casa"))
+	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Category: wire.Some("casa"),
+		Details: commerce.DetailsChange{Email: wire.Some("ana@example.com"),
+			Keys: []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte("k1:nobody")}}}}))
 	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
 	_, err = db.UnprovenOf(ctx, author.CompanyID, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2")
 	must(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // influencerPage is what templates/influencer.html shows.
@@ -29,7 +30,9 @@ type influencerPage struct {
 	Clicks             *site.Chart // of all links, by day
 	Clicked            string      // how many clicks these are
 	Unproven           *site.Form  // the influencer's own setting
-	Links, Coupon      *site.Form  // to add
+	Known              []detailLine
+	Details            *site.Form // of the person
+	Links, Coupon      *site.Form // to add
 	Cost               *site.Form
 	Alert              string
 	Archived           string // since when; empty: it is not
@@ -111,13 +114,6 @@ func (s *Pages) campaignOptions(v site.Request, i commerce.Influencer, all bool)
 	return list
 }
 
-func campaignName(v site.Request, c commerce.Campaign) string {
-	if c.Name == "" {
-		return v.Lang.T("influencer.no_campaign")
-	}
-	return c.Name
-}
-
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
 func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
@@ -139,6 +135,9 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	if !i.ArchivedAt.IsZero() {
 		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
+	}
+	if page.Known = viewDetails(v, i.Details); page.Details == nil {
+		page.Details = s.detailsForm(v, i.Details, nil)
 	}
 	today := s.DayOf(v)
 	clicks, err := s.clicksOf(r.Context(), v, i, today)
@@ -370,7 +369,7 @@ func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Re
 		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: site.ViolationText(v.Lang, bad.List[0])})
 		return
 	}
-	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, category); err != nil {
+	if err := s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, commerce.InfluencerChange{Category: wire.Some(category)}); err != nil {
 		s.NotFoundOr(w, r, err, "no_influencer")
 		return
 	}

@@ -44,6 +44,7 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencersPath, Owner: true, Handle: s.register},
 		{Pattern: "GET " + site.InfluencerPath, Handle: s.influencer},
 		{Pattern: "POST " + site.InfluencerPath + "/category", Owner: true, Handle: s.changeCategory},
+		{Pattern: "POST " + site.InfluencerPath + "/details", Owner: true, Handle: s.setDetails},
 		{Pattern: "POST " + site.InfluencerPath + "/links", Owner: true, Handle: s.addLinks},
 		{Pattern: "POST " + site.InfluencerPath + "/coupons", Owner: true, Handle: s.addCoupon},
 		{Pattern: "POST " + site.InfluencerPath + "/coupons/remove", Owner: true, Handle: s.removeCoupon},
@@ -254,6 +255,17 @@ func (s *Pages) refuseLinks(r *http.Request, f *site.Form, links []string) {
 			f.Fail("links", links[i]+" "+site.ViolationText(f.Lang, commerce.Violation{Message: err.Error()}))
 		}
 	}
+}
+
+// campaignName is a campaign's name, else the id that the merchant gave it.
+func campaignName(v site.Request, c commerce.Campaign) string {
+	switch {
+	case c.Name != "":
+		return c.Name
+	case !strings.HasPrefix(c.CampaignID, "camp_"): // as ids that we make begin
+		return c.CampaignID
+	}
+	return v.Lang.T("influencer.no_campaign")
 }
 
 // viewCosts are the agreements of an influencer, as lines.

@@ -10,6 +10,7 @@ import (
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -23,6 +24,8 @@ type Config struct {
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
 	Previews Previews
+	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
+	Hasher *identity.Hasher
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -39,7 +42,7 @@ type Database interface {
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
-	UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error
+	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	// UnprovenOf returns what SetUnproven set last; empty: what the company does.
 	UnprovenOf(ctx context.Context, companyID, influencerID string) (string, error)
@@ -70,12 +73,13 @@ type Pages struct {
 	db         Database
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
+	hasher     *identity.Hasher
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
-	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, shortBase: config.ShortBase}
+	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

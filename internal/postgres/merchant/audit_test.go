@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
@@ -35,14 +36,14 @@ func TestEachChangeLeavesAnAuditRowWithItsActor(t *testing.T) {
 	if err := db.DeleteCost(t.Context(), author, cost.CostID, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.UpdateInfluencer(t.Context(), author, "ana", "moda"); err != nil {
+	if err := db.UpdateInfluencer(t.Context(), author, "ana", commerce.InfluencerChange{Category: wire.Some("moda")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ArchiveInfluencer(t.Context(), author, "ana", ""); err != nil {
 		t.Fatal(err)
 	}
 	// A change that fails leaves none.
-	if err := db.UpdateInfluencer(t.Context(), author, "ana", "moda"); err == nil {
+	if err := db.UpdateInfluencer(t.Context(), author, "ana", commerce.InfluencerChange{Category: wire.Some("moda")}); err == nil {
 		t.Fatal("an archived influencer was changed")
 	}
 

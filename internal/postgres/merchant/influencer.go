@@ -21,7 +21,8 @@ import (
 // one transaction with its outbox records and its audit row. Overlapping coupons
 // give a *commerce.CouponConflictError, a campaign id of another influencer or
 // with another name commerce.ErrCampaignTaken or ErrCampaignName, and too many
-// costs commerce.ErrTooManyCosts.
+// costs commerce.ErrTooManyCosts. Details that differ from what is known of where money goes give a
+// *commerce.PayeeKnownError.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration,
 	random io.Reader) (commerce.Registered, error) {
 	var made commerce.Registered
@@ -121,11 +122,12 @@ type registering struct {
 	influencerID, influencerName string
 	campaignID, campaignName     string
 	codes, couponIDs, costIDs    []string
+	detailed                     []string // fields of the details that changed
 }
 
 func (reg *registering) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		reg.findOrCreateInfluencer, reg.findOrCreateCampaign, reg.addLinks, reg.addCoupons, reg.addCosts,
+		reg.findOrCreateInfluencer, reg.addDetails, reg.findOrCreateCampaign, reg.addLinks, reg.addCoupons, reg.addCosts,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -135,7 +137,16 @@ func (reg *registering) run(ctx context.Context) error {
 		"name": reg.influencerName, "campaign_id": reg.campaignID,
 		"links": len(reg.Links), "coupons": len(reg.Coupons), "costs": len(reg.Costs),
 	}
+	if len(reg.detailed) > 0 {
+		reg.change.Detail["fields"] = reg.detailed
+	}
 	return nil
+}
+
+// addDetails adds details, and overwrites nothing of where money goes.
+func (reg *registering) addDetails(ctx context.Context) (err error) {
+	reg.detailed, err = reg.setDetails(ctx, reg.influencerID, reg.Details, true)
+	return err
 }
 
 // newID makes a UUIDv7: rows made at one time are close together in their index.
@@ -182,17 +193,26 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
 }
 
-// UpdateInfluencer sets the category of the influencer of that name; an empty
-// one clears it. An unknown name is commerce.ErrNotFound.
-func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name, category string) error {
+// UpdateInfluencer changes the influencer of that name. An unknown name is commerce.ErrNotFound.
+func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
-		id, _, err := c.influencerByName(ctx, name)
+		id, known, err := c.influencerByName(ctx, name)
 		if err != nil {
 			return err
 		}
-		c.change.Action, c.change.Subject, c.change.Detail = "influencer.update", id, map[string]any{"category": category}
-		if err := c.setCategory(ctx, id, category); err != nil {
+		c.change.Action, c.change.Subject, c.change.Detail = "influencer.update", id, map[string]any{"name": known}
+		if asked.Category.Present {
+			c.change.Detail["category"] = asked.Category.Value
+			if err := c.setCategory(ctx, id, asked.Category.Value); err != nil {
+				return err
+			}
+		}
+		fields, err := c.setDetails(ctx, id, asked.Details, false)
+		if err != nil {
 			return err
+		}
+		if len(fields) > 0 {
+			c.change.Detail["fields"] = fields
 		}
 		return c.forgetRepeats(ctx)
 	})
@@ -287,7 +307,7 @@ type influencerPage struct {
 
 // fill reads all that is live of the influencers.
 func (p *influencerPage) fill(ctx context.Context, tx pgx.Tx) error {
-	for _, fill := range []func(context.Context, pgx.Tx) error{p.campaigns, p.links, p.coupons, p.costs} {
+	for _, fill := range []func(context.Context, pgx.Tx) error{p.campaigns, p.links, p.coupons, p.costs, p.details} {
 		if err := fill(ctx, tx); err != nil {
 			return err
 		}

@@ -32,6 +32,42 @@ create table influencer (
 );
 create unique index influencer_name on influencer (company_id, name_folded) where archived_at is null;
 
+-- The only table with personal data of influencers. A row only where something of one is known. Of what says where money
+-- goes it has when and by whom each last changed, and null for never.
+create table influencer_personal (
+  company_id    text not null,
+  influencer_id uuid not null,
+  email         text not null default '',
+  phone         text not null default '', -- E.164
+  document      text not null default '', -- CPF or CNPJ without signs between its groups
+  pix_type      text not null default '' check (pix_type in ('', 'cpf', 'cnpj', 'phone', 'email', 'random')),
+  pix_key       text not null default '' check ((pix_key = '') = (pix_type = '')),
+  handles       text[] not null default '{}',
+  notes         text not null default '',
+  email_at      timestamptz,
+  email_by      text,
+  document_at   timestamptz,
+  document_by   text,
+  pix_at        timestamptz,
+  pix_by        text,
+  primary key (company_id, influencer_id)
+);
+
+-- By which keyed hashes an order names the influencer as its own customer, each from one instant to another. A key that many
+-- orders had when it was added is shared: it names nobody.
+create table influencer_identity (
+  company_id    text not null,
+  influencer_id uuid not null,
+  kind          smallint not null,    -- facts.KeyKind.Code
+  key           bytea not null,       -- packed.ID
+  since         timestamptz not null, -- of orders' created_at
+  until         timestamptz,          -- exclusive; null: it goes on
+  field         text not null,        -- of influencer_personal, of which it is made
+  shared        boolean not null,
+  rev           bigint not null,
+  primary key (company_id, influencer_id, kind, key, since)
+);
+
 -- An influencer's own setting, since an instant; null: the store's.
 create table influencer_unproven (
   company_id    text not null,

@@ -1,0 +1,170 @@
+package merchant
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// storedDetails is the row of an influencer's details.
+type storedDetails struct {
+	commerce.Details
+	influencerID               string
+	emailAt, documentAt, pixAt time.Time
+	emailBy, documentBy, pixBy string
+}
+
+func detailsColumns(d *storedDetails) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("influencer_id", &d.influencerID),
+		postgres.Into("email", &d.Email),
+		postgres.Into("phone", &d.Phone),
+		postgres.Into("document", &d.Document),
+		postgres.Into("pix_type", &d.Pix.Type),
+		postgres.Into("pix_key", &d.Pix.Key),
+		postgres.Into("handles", &d.Handles),
+		postgres.Into("notes", &d.Notes),
+		postgres.Into("email_at", postgres.ZeroIfNull(&d.emailAt)),
+		postgres.Into("coalesce(email_by, '')", &d.emailBy),
+		postgres.Into("document_at", postgres.ZeroIfNull(&d.documentAt)),
+		postgres.Into("coalesce(document_by, '')", &d.documentBy),
+		postgres.Into("pix_at", postgres.ZeroIfNull(&d.pixAt)),
+		postgres.Into("coalesce(pix_by, '')", &d.pixBy),
+	}
+}
+
+// details are what the row says.
+func (d *storedDetails) details() commerce.Details {
+	for _, of := range []struct {
+		name, by string
+		at       time.Time
+	}{{commerce.DetailEmail, d.emailBy, d.emailAt}, {commerce.DetailDocument, d.documentBy, d.documentAt}, {commerce.DetailPix, d.pixBy, d.pixAt}} {
+		if of.at.IsZero() {
+			continue
+		}
+		if d.Changed == nil {
+			d.Changed = map[string]commerce.Touched{}
+		}
+		d.Changed[of.name] = commerce.Touched{At: of.at, Actor: of.by}
+	}
+	return d.Details
+}
+
+// setDetails changes details of an influencer, and the identities that follow from them; with keep
+// what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
+// names of the fields that changed, and adds the record of the change where orders may follow from it.
+func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange, keep bool) (changed []string, err error) {
+	if len(asked.Fields()) == 0 {
+		return nil, nil
+	}
+	row, err := postgres.One(ctx, c.tx, postgres.Scan(detailsColumns), `
+		select `+postgres.List(detailsColumns)+` from influencer_personal
+		where company_id = $1 and influencer_id = $2`, c.change.CompanyID, influencerID)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, err
+	}
+	before := row.details()
+	after := before
+	asked.Apply(&after)
+	if keep {
+		if err := before.KeepsPayee(&after); err != nil {
+			return nil, err
+		}
+	}
+	if changed = before.Differs(&after); len(changed) == 0 {
+		return nil, nil
+	}
+	if err := c.writeDetails(ctx, influencerID, after, changed); err != nil {
+		return nil, err
+	}
+	identities := slices.DeleteFunc(slices.Clone(changed), func(name string) bool {
+		return name != commerce.DetailEmail && name != commerce.DetailPhone && name != commerce.DetailDocument
+	})
+	if len(identities) == 0 {
+		return changed, nil
+	}
+	if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
+		return nil, err
+	}
+	return changed, c.outbox.rule(c.change, influencerID,
+		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
+}
+
+// writeDetails stores details of which some fields changed.
+func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d commerce.Details, changed []string) error {
+	_, err := c.tx.Exec(ctx, `
+		insert into influencer_personal as p (company_id, influencer_id, email, phone, document, pix_type, pix_key, handles, notes,
+			email_at, email_by, document_at, document_by, pix_at, pix_by)
+		values (@company_id, @influencer_id, @email, @phone, @document, @pix_type, @pix_key, @handles, @notes,
+			case when @email_changed then @now::timestamptz end, case when @email_changed then @actor::text end,
+			case when @document_changed then @now::timestamptz end, case when @document_changed then @actor::text end,
+			case when @pix_changed then @now::timestamptz end, case when @pix_changed then @actor::text end)
+		on conflict (company_id, influencer_id) do update set email = excluded.email, phone = excluded.phone, document = excluded.document,
+			pix_type = excluded.pix_type, pix_key = excluded.pix_key, handles = excluded.handles, notes = excluded.notes,
+			email_at = coalesce(excluded.email_at, p.email_at), email_by = coalesce(excluded.email_by, p.email_by),
+			document_at = coalesce(excluded.document_at, p.document_at), document_by = coalesce(excluded.document_by, p.document_by),
+			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by)`,
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "now": c.now, "actor": c.change.Actor,
+			"email": d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
+			"handles": notNil(d.Handles), "notes": d.Notes,
+			"email_changed":    slices.Contains(changed, commerce.DetailEmail),
+			"document_changed": slices.Contains(changed, commerce.DetailDocument),
+			"pix_changed":      slices.Contains(changed, commerce.DetailPix)})
+	return err
+}
+
+// sharedKey tells whether more than @most orders of the last days have a key, as a counter's e-mail or an agency's phone
+// may. Orders alone are counted, and those of before: nothing that strangers or the influencer do afterwards makes a key
+// shared.
+var sharedKey = `
+	select count(*) > @most from (
+		select 1 from (select @kind::smallint as kind, @key::bytea as key, ` + postgres.KeyDigest("@kind::smallint", "@key::bytea") + ` as digest offset 0) k
+		join order_key o on ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
+		where o.company_id = @company_id and o.created_at > @after limit @most + 1) n`
+
+// setIdentities ends the keys of some fields now, and adds those of them that are new. Orders that were created before
+// keep what they had.
+func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fields []string, keys []commerce.IdentityKey) error {
+	if _, err := c.tx.Exec(ctx, `
+		update influencer_identity set until = @now, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id and field = any(@fields) and until is null`,
+		c.args(pgx.NamedArgs{"influencer_id": influencerID, "fields": fields})); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if !slices.Contains(fields, k.Field) {
+			continue
+		}
+		var shared bool
+		if err := c.tx.QueryRow(ctx, sharedKey, pgx.NamedArgs{"company_id": c.change.CompanyID, "kind": k.Kind, "key": k.Key,
+			"most": commerce.MostOwnOrders, "after": c.now.AddDate(0, 0, -commerce.SharedDays)}).Scan(&shared); err != nil {
+			return err
+		}
+		if _, err := c.tx.Exec(ctx, `
+			insert into influencer_identity (company_id, influencer_id, kind, key, since, field, shared, rev)
+			values (@company_id, @influencer_id, @kind, @key, @now, @field, @shared, @rev)
+			on conflict (company_id, influencer_id, kind, key, since) do nothing`,
+			c.args(pgx.NamedArgs{"influencer_id": influencerID, "kind": k.Kind, "key": k.Key, "field": k.Field, "shared": shared})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// details reads what is known of the page's influencers.
+func (p *influencerPage) details(ctx context.Context, tx pgx.Tx) error {
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(detailsColumns), `
+		select `+postgres.List(detailsColumns)+` from influencer_personal
+		where company_id = $1 and influencer_id = any($2::uuid[])`, p.companyID, p.ids)
+	for i := range list {
+		p.byID[list[i].influencerID].Details = list[i].details()
+	}
+	return err
+}
