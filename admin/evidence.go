@@ -19,6 +19,22 @@ func (s *Server) decideEvidence(_ context.Context, c caller, o object) (change, 
 		Decision: required(o, "decision", word),
 	}
 	o.bad.AddAll(decision.Check())
+	return s.decide(c, o, decision)
+}
+
+// assignOrder is POST /order/{orderId}/assignment: what the merchant decides in a dispute,
+// whatever the evidence says (docs/attribution.md, "Disputes").
+func (s *Server) assignOrder(_ context.Context, c caller, o object) (change, error) {
+	decision := commerce.EvidenceDecision{
+		OrderID: required(o, "orderId", text), InfluencerID: strings.ToLower(required(o, "influencer_id", text)),
+		Decision: required(o, "decision", word), Reason: strings.TrimSpace(required(o, "reason", text)),
+	}
+	o.bad.AddAll(decision.CheckDispute())
+	return s.decide(c, o, decision)
+}
+
+// decide makes the change of a decision about an order.
+func (s *Server) decide(c caller, o object, decision commerce.EvidenceDecision) (change, error) {
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		if !commerce.IsID(decision.OrderID) { // no order has such an id
 			return answer{}, notFound("there is no such order in this store")

@@ -122,3 +122,37 @@ func (s *service) influencerID() string {
 	}
 	return list[0].ID
 }
+
+// A dispute needs its own scope and a reason.
+func TestADisputeIsDecided(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","campaign":"Inverno","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	ana, company := s.influencerID(), s.store.Live.CompanyID
+	const order = `{"orderId":"A1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`
+	s.want(s.call("POST", "/admin/v1/order", s.live, order), 200, "")
+	decide := func(key, influencer, decision, reason string) answer {
+		body, err := json.Marshal(map[string]string{"influencer_id": influencer, "decision": decision, "reason": reason})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.call("POST", "/admin/v1/order/A1/assignment", key, string(body))
+	}
+	key := s.key(company, account.AssignOrders)
+	s.want(decide(key, ana, "assign", "she forgot the coupon"), 200, "")
+	s.want(decide(key, ana, "deny", "a leaked coupon"), 200, "")
+	s.want(decide(key, ana, "release", "a mistake"), 200, "")
+	s.want(decide(key, ana, "accept", "x"), 400, "validation_error")
+	s.want(decide(key, ana, "assign", " "), 400, "validation_error")
+	s.want(decide(key, ana, "assign", strings.Repeat("é", commerce.MaxDecisionReason+1)), 400, "validation_error")
+	s.want(decide(key, "ana", "assign", "x"), 400, "validation_error")
+	s.want(decide(key, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2", "assign", "x"), 404, "not_found")
+	s.want(decide(s.key(company, account.WriteEvidence), ana, "assign", "x"), 403, "insufficient_scope")
+	s.want(decide(s.key(company, account.AdminScopes...), ana, "assign", "x"), 403, "insufficient_scope") // only where it is named
+	s.want(s.call("POST", "/admin/v1/order/A1/evidence", key, `{"influencer_id":"`+ana+`","decision":"refuse"}`), 403, "insufficient_scope")
+	log, err := s.db.AuditLog(t.Context(), company, "", "order.assign", 10)
+	if err != nil || len(log) != 3 || !strings.Contains(log[2].Detail, "she forgot the coupon") || log[2].Subject != "A1" {
+		t.Errorf("%+v, %v", log, err)
+	}
+}

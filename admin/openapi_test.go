@@ -130,7 +130,7 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
 	}
 	if _, after, found := strings.Cut(request.URL.Path, "/order/"); found {
-		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence")
+		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence"), "/assignment")
 	}
 	if _, after, found := strings.Cut(request.URL.Path, "/statements/"); found {
 		input.PathParams["id"] = strings.TrimSuffix(after, "/payment")
@@ -189,7 +189,7 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 	item := doc.Paths.Value(path)
 	if rest, ok := strings.CutPrefix(path, "/order/"); ok {
 		path = "/order/{orderId}"
-		for _, of := range []string{"/attribution", "/evidence"} {
+		for _, of := range []string{"/attribution", "/evidence", "/assignment"} {
 			if strings.HasSuffix(rest, of) {
 				path += of
 			}

@@ -36,6 +36,7 @@ func (s *Server) previewed() []previewed {
 		{"cost.create", account.WriteInfluencers, s.createInfluencerCost},
 		{"cost.delete", account.WriteInfluencers, s.deleteInfluencerCost},
 		{"order.evidence", account.WriteEvidence, s.decideEvidence},
+		{"order.assign", account.AssignOrders, s.assignOrder},
 	}
 }
 

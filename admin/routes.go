@@ -54,6 +54,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/order", account.WriteOrders, ingestRate, s.postOrder},
 		{http.MethodGet, "/order/{orderId}/attribution", account.ReadInfluencers, ruleRate, s.orderAttribution},
 		{http.MethodPost, "/order/{orderId}/evidence", account.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
+		{http.MethodPost, "/order/{orderId}/assignment", account.AssignOrders, ruleRate, s.makes(s.assignOrder)},
 		{http.MethodPost, "/erasures", account.EraseCustomers, ruleRate, s.makes(s.erase)},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", account.WriteProducts, ingestRate, s.postProduct},

@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
+	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 )
 
@@ -19,5 +20,6 @@ type Database interface {
 	money.Database
 	report.Database
 	events.Database
+	site.Versions
 	StillWatching(ctx context.Context, list []account.Watch) ([]account.Watch, error)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
@@ -131,8 +132,8 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 	f("/dashboard/", []string{"US$ 10.00 and R$ 12.50 commission", "R$ 12.50 expected", "+ R$ 12.50 when approved"})
 	f(orderOf("dollars"),
 		[]string{"Earned", "Commission US$ 10.00 R$ 12.50", "Without the coupon, nobody would be credited."}, "Without the link")
-	f(orderOf("cancelled"), []string{"What would be owed for it", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
-	f(orderOf("returned"), []string{"What was owed for it", "Taken back", "Commission now R$ 0.00"})
+	f(orderOf("cancelled"), []string{"Commission of this order", "Not owed: cancelled", "Commission now R$ 0.00"}, "Without the link")
+	f(orderOf("returned"), []string{"Commission of this order", "Taken back", "Commission now R$ 0.00"})
 	f(orderOf("recurring"), []string{"recurring subscription orders are not paid"}, "falls due", "Expected")
 	f(orderOf("held"), []string{"It may be paid from 9 Apr 2026 on."})
 	f(orderOf("trusted"), []string{"Nothing proves that the buyer came by this link. It is paid since"})
@@ -180,4 +181,40 @@ func TestLongAmountsStayInTheirPlaces(t *testing.T) {
 	f("order-cancelled", orderOf("cancelled"))
 	f("order-recurring", orderOf("recurring"))
 	f("order-nobody", orderOf("nobody"))
+}
+
+// The order's page shows what was bought, of what the total is made, and the code that was
+// typed, whosever it is.
+func TestAnOrderShowsWhatWasBoughtAndTheCodeThatWasTyped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "871", Name: "N-1008", TotalMinor: 10990, DiscountCode: "NAOEXISTE", CreatedAt: time.Now().Add(48 * time.Hour),
+		Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins), Sent: func(o *wire.Order) {
+			o.ShippingMinor, o.DiscountsMinor, o.TaxMinor = wire.Some(int64(1500)), wire.Some(int64(1010)), wire.Some(int64(990))
+			o.Items = wire.Some([]wire.Item{{ProductID: "vestido-1", Quantity: 2, Price: "52.50"}})
+		}})
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "high", TotalMinor: 10000, InfluencerID: s.Influencer(s.live, "Ana Prado"), Evidence: "coupon",
+		CommissionMinor: 124456, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
+	owner := s.loggedIn()
+	text := s.readAs(owner, orderOf("871"))
+	if !contains(text, "Order N-1008", "id 871", "What was bought", "vestido-1 2 R$ 52.50", "Shipping R$ 15.00", "Discount R$ 10.10",
+		"Tax, contained R$ 9.90", "Total R$ 109.90", "The code NAOEXISTE was typed: it is nobody’s coupon.", "created in the future") {
+		t.Errorf("the page reads %q", text)
+	}
+	if text := s.readAs(owner, orderOf("high")); !contains(text, "The commission of R$ 1,244.56 is above the order’s value of R$ 100.00") {
+		t.Errorf("the page reads %q", text)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+orderOf("871"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		s.url + "/dashboard/orders?q=N-1008":     `href="/dashboard/orders?q=N-1008">‹ Orders`,
+		"https://evil.example/dashboard/orders?": "Orders of the day", "": "Orders of the day", s.url + "/dashboard/logout": "Orders of the day",
+	} {
+		request.Header.Set("Referer", from)
+		if status, text := s.answer(owner, request); status != http.StatusOK || !contains(text, want) {
+			t.Errorf("from %q: %d, without %q", from, status, want)
+		}
+	}
 }

@@ -86,7 +86,8 @@ func New(config Config, deps Deps) (*Server, error) {
 	if deps.Database == nil || deps.Hints == nil {
 		return nil, errors.New("dashboard: Database and Hints are needed")
 	}
-	shared, err := site.New(site.Config{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random})
+	shared, err := site.New(site.Config{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random,
+		Versions: deps.Database})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func New(config Config, deps Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher}, deps.Database)
+	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher, Previews: deps.Previews}, deps.Database)
 	s.report = report.New(shared, config.SignsWait, deps.Database)
 	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
 	if err != nil {
@@ -132,6 +133,7 @@ func (s *Server) routes() http.Handler {
 	first := func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dashboard/", http.StatusFound) }
 	mux.HandleFunc("GET /{$}", first)
 	mux.HandleFunc("GET /dashboard", first)
+	s.site.Pages = mux
 	for _, page := range s.memberRoutes() {
 		mux.HandleFunc(page.Pattern, s.login.LoggedIn(page))
 	}

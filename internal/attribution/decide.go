@@ -172,6 +172,9 @@ func foundBy(o *Order, touches []Touch, coupon *claim, decisions facts.Decisions
 	if coupon != nil {
 		add(facts.Key{Kind: facts.KeyInfluencer, Value: coupon.influencerID}, facts.NoHub)
 	}
+	if given := decisions.Assigned().InfluencerID; given != "" {
+		add(facts.Key{Kind: facts.KeyInfluencer, Value: given}, facts.NoHub)
+	}
 	if j.snapshot != nil {
 		return keys // no event changes it any more
 	}

@@ -29,12 +29,12 @@ type evidence struct {
 // evidenceOf returns the evidence for an order. found are the touches of its visitors, of which
 // cut says that they are not all, and all those that the channel models count.
 func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found []Touch, cut bool, all []Touch) evidence {
-	e := evidence{coupon: x.couponClaim(o), touches: x.provenTouches(o, j, found, cut)}
+	e := evidence{coupon: x.couponClaim(o, c.Decisions), touches: x.provenTouches(o, j, found, cut)}
 	e.touches, e.cut = x.withAccepted(o, c, j, e.touches)
 	e.touches = x.withPaidUnproven(o, e.touches, all)
 	e.touches = x.withOrderTouchOfPayout(o, e.touches)
 	for i := range e.touches {
-		if t := &e.touches[i]; c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
+		if t := &e.touches[i]; c.Decisions.Refuses(t.InfluencerID) {
 			t.Proof = facts.ProofRefused
 		}
 	}
@@ -50,13 +50,13 @@ func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found []Touch, cut
 }
 
 // couponClaim returns the claim of the order's coupon, and nil where it has none in
-// force.
-func (x *Index) couponClaim(o *Order) *claim {
+// force, or the merchant denied it.
+func (x *Index) couponClaim(o *Order, decisions facts.Decisions) *claim {
 	c := x.coupon(o.Codes, o.Day, o.CreatedAt)
 	if o.DiscountCodes.Present {
 		c, _ = x.decidingCode(o)
 	}
-	if c == nil {
+	if c == nil || decisions.Denies(c.InfluencerID) {
 		return nil
 	}
 	return &claim{influencerID: c.InfluencerID, campaignID: c.CampaignID, evidence: facts.EvidenceCoupon, couponID: c.ID,
@@ -202,7 +202,7 @@ func (x *Index) reviewClaim(o *Order, c *facts.Case, proven, all []Touch) *claim
 		}
 	}
 	slices.SortStableFunc(waits, compareTouches)
-	t := lastTouch(waits, func(t *Touch) bool { return c.Decisions.Of(t.InfluencerID).Decision != commerce.EvidenceRefuse })
+	t := lastTouch(waits, func(t *Touch) bool { return !c.Decisions.Refuses(t.InfluencerID) })
 	if t == nil {
 		return nil
 	}

@@ -28,6 +28,7 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 	}
 	e.Order.Test, e.Order.Refunds = o.isTest(), facts.ShowRefunds(o.Order)
 	_, e.Order.Codes = x.decidingCode(o)
+	e.Decisions = x.explainDecisions(c.Decisions)
 	strength := map[facts.KeyKind]int{}
 	for i, kind := range facts.JoinKinds {
 		strength[kind] = len(facts.JoinKinds) - i
@@ -77,7 +78,7 @@ func (x *Index) explainTouches(o *Order, c *facts.Case, touches, ofPayout []Touc
 		}
 		if i, known := proven[t.ID]; known {
 			touch.Proof, t.AfterCheckout = ofPayout[i].Proof, ofPayout[i].AfterCheckout
-		} else if c.Decisions.Of(t.InfluencerID).Decision == commerce.EvidenceRefuse {
+		} else if c.Decisions.Refuses(t.InfluencerID) {
 			touch.Proof = facts.ProofRefused
 		}
 		_, ofModels := places[t.ID]

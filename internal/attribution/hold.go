@@ -24,6 +24,9 @@ func (x *Index) payableOn(o *Order, c *facts.Case, winner *claim) string {
 	if o.DeliveredAt.Valid {
 		day = x.daysAfter(o.DeliveredAt.Value, withdrawalDays)
 	}
+	if winner != nil && winner.proof == facts.ProofAssigned {
+		return max(day, x.DayOf(c.Decisions.Assigned().AcceptedAt))
+	}
 	if winner != nil && winner.proof == facts.ProofAccepted {
 		day = max(day, x.DayOf(c.Decisions.Of(winner.influencerID).AcceptedAt))
 	}

@@ -69,7 +69,11 @@ type commission struct {
 // decidePayout decides who is paid, and how much, by an order's claims. What waits
 // for a decision is computed as if it were paid, and named only where it would be.
 func (x *Index) decidePayout(o *Order, c *facts.Case, coupon, link, review *claim) payout {
-	p := x.commissionFor(o, chooseWinner(o, coupon, link, review))
+	p := chooseWinner(o, coupon, link, review)
+	if given := x.assignedClaim(o, c.Decisions.Assigned(), p); given != nil {
+		p = givenTo(given, coupon, link)
+	}
+	p = x.commissionFor(o, p)
 	if p.winner != nil && p.winner.reason != "" && p.reason != "" && p.reason != facts.ReasonTest {
 		p = payout{reason: facts.ReasonNoWinner}
 	}

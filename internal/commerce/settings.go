@@ -37,6 +37,13 @@ const (
 	EvidenceWithdraw = "withdraw" // as if nothing had been decided
 )
 
+// What a merchant may decide in a dispute about an order, whatever its evidence says.
+const (
+	DisputeAssign  = "assign"  // the order is the influencer's, and nobody else's
+	DisputeDeny    = "deny"    // the influencer gets nothing for it, by coupon or link
+	DisputeRelease = "release" // as if nothing had been decided
+)
+
 // What a store wants done about shoppers' consent.
 const (
 	ConsentNone     = "none"      // nothing is asked
@@ -51,6 +58,7 @@ var (
 
 	UnprovenRules     = []string{UnprovenReview, UnprovenIgnore, UnprovenPay}
 	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
+	DisputeDecisions  = []string{DisputeAssign, DisputeDeny, DisputeRelease}
 )
 
 // Bounds of settings.
@@ -209,6 +217,20 @@ type EvidenceDecision struct {
 	InfluencerID string   // UUID
 	Decision     string   // one of EvidenceDecisions
 	Touches      []string // wire.Evidence.Touches
+	Reason       string   // of a dispute, in the merchant's words
+}
+
+// MaxDecisionReason bounds the reason of a decision, in characters.
+const MaxDecisionReason = 300
+
+// CheckDispute returns every rule that a decision in a dispute breaks.
+func (d EvidenceDecision) CheckDispute() (bad Violations) {
+	if !uuidtext.Is(d.InfluencerID) {
+		bad.Add("influencer_id", CodeInvalidValue, "must be an influencer's id, a UUID")
+	}
+	bad.word(place{}, "decision", d.Decision, DisputeDecisions...)
+	bad.filled(place{}, "reason", d.Reason, MaxDecisionReason)
+	return bad
 }
 
 // Check returns every rule that a decision breaks.

@@ -17,6 +17,7 @@ type Explanation struct {
 	Keys           []ExplainedKey             `json:"keys"`
 	Touches        []ExplainedTouch           `json:"touches"`
 	Cuts           []Cut                      `json:"cuts"`
+	Decisions      []ExplainedDecision        `json:"decisions,omitempty"` // in disputes
 	Payout         ExplainedPayout            `json:"payout"`
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
@@ -77,6 +78,16 @@ type ExplainedTouch struct {
 	Proof        Proof   `json:"proof"`
 	Used         bool    `json:"used"`             // false: it counts in no model but last, if in that
 	Reason       string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
+}
+
+// ExplainedDecision is what the merchant decided in a dispute about an influencer.
+type ExplainedDecision struct {
+	Influencer   string `json:"influencer"`
+	InfluencerID string `json:"influencer_id"`
+	Decision     string `json:"decision"` // one of commerce.DisputeDecisions
+	By           string `json:"by"`       // "user/<userId>", "key/<keyId>" or "cli"
+	At           string `json:"at"`       // RFC 3339, UTC, milliseconds
+	Reason       string `json:"reason"`
 }
 
 // Cut is evidence that a limit left out.

@@ -226,6 +226,7 @@ const (
 	ProofAccepted Proof = "accepted" // a decision of the merchant's
 	ProofRefused  Proof = "refused"  // a decision of the merchant's: it counts for no payout
 	ProofClaimed  Proof = "claimed"  // nothing proves it
+	ProofAssigned Proof = "assigned" // no evidence: the merchant gave the order to the influencer
 )
 
 // Stronger reports whether a proof key's kind stands before another in ProofKinds.

@@ -30,6 +30,7 @@ const (
 // Reasons why a claim or a touch does not count.
 const (
 	ReasonLinkBeatsCoupon Reason = "link_beats_coupon"
+	ReasonAssigned        Reason = "assigned_to_another"
 	ReasonCouponBeatsLink Reason = "coupon_beats_link"
 	ReasonMarketplace     Reason = "marketplace"
 	ReasonDirect          Reason = "direct"
@@ -51,6 +52,7 @@ var reasonWords = map[Reason]string{
 	ReasonNoCost:          "no cost was in force for this evidence when the order was made",
 	ReasonTooLittle:       "the share rounds to less than the currency's smallest unit",
 	ReasonOutOfRange:      "the commission is too large to be recorded",
+	ReasonAssigned:        "the store gave the order to another influencer",
 	ReasonLinkBeatsCoupon: "a link beats a coupon: the store's rule is “last touch”",
 	ReasonCouponBeatsLink: "a coupon beats a link: the store's rule is “coupon first”",
 	ReasonMarketplace:     "marketplace orders take no link evidence",

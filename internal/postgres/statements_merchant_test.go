@@ -282,6 +282,13 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.StillWatching(ctx, []account.Watch{{PersonID: ana.ID, Family: login.Family, CompanyID: store.Live.CompanyID}})
 	must(err)
 	must(db.EndSessions(ctx, ana.ID, login.Family, false))
+	_, err = db.Versions(ctx, store.Live.CompanyID, []string{store.Live.CompanyID})
+	must(err)
+	_, err = db.LastChange(ctx, store.Live.CompanyID, store.Live.CompanyID)
+	must(err)
+	_, _, err = db.ChangeSettings(commerce.WithVersion(ctx, commerce.Version{Subject: "nobody"}),
+		commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) { s.HoldDays = 9 }})
+	must(err)
 	_, err = db.AuditLog(ctx, store.Live.CompanyID, "", "person.", 10)
 	must(err)
 }

@@ -60,6 +60,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 		_, err = db.Orders(ctx, company, f)
 		must(err)
 	}
+	_, err = db.ProductNames(ctx, company, []string{"p"})
+	must(err)
 	_, err = db.Products(ctx, company, commerce.ProductCursor{}, 10)
 	must(err)
 	for _, spec := range reports.Specs() {

@@ -194,11 +194,12 @@ type Rule struct {
 }
 
 // Evidence is the body of an evidence record: what the merchant decided about an
-// influencer's link evidence for an order.
+// influencer and an order.
 type Evidence struct {
 	OrderID      string `json:"orderId"`
 	InfluencerID string `json:"influencerId"`
-	Decision     string `json:"decision"` // accept | refuse | withdraw
+	Decision     string `json:"decision"`         // accept | refuse | withdraw, or of a dispute assign | deny | release
+	Reason       string `json:"reason,omitempty"` // in the merchant's words
 	// Touches are the event ids of the influencer's touches that the order's explanation
 	// had when it was decided, the newest MaxAccepted: what strangers send later cannot
 	// hide them.

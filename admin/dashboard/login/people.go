@@ -77,6 +77,14 @@ func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Reques
 		}
 		page.List = append(page.List, row)
 	}
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.PersonID
+	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.LiveCompany(), ids...); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	open, err := s.db.Invitations(r.Context(), v.Current.StoreID, s.Now())
 	if err != nil {
 		s.Unavailable(w, r, err)

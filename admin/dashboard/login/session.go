@@ -157,6 +157,10 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			}
 		}
 		v.Lang, v.Here = s.LangOf(r), r.URL.RequestURI()
+		if r, err = s.WithVersion(r, &v); err != nil {
+			s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
+			return
+		}
 		if key := "done." + r.URL.Query().Get("done"); v.Lang.Has(key) {
 			v.Done = v.Lang.T(key)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ type orderPage struct {
 	Keys      []keyLine
 	Touches   []touchLine
 	Losers    []string
+	Items     []boughtLine
+	MoreItems int // that are not shown
+	Sums      []boughtSum
+	Zone      string // whose time the page has, in words
+	BackName  string
+	High      string   // a warning; empty: the commission is not above the order's value
+	Future    bool     // it was created after now
 	Details   []string // codes, tax and refunds, as the shop sent them
 	Reason    string   // why nothing is owed; empty where something is
 	Base      string
@@ -44,8 +52,13 @@ type orderPage struct {
 	Ledger    []ledgerLine
 	Net       []string
 	WhatIf    []string
+	Decided   []string // what was decided in disputes: a sentence each
+	Dispute   string   // path of the page that decides one
+	Withdraw  []whose  // about whose links something was decided
 	Models    []modelLine
 }
+
+type whose struct{ ID, Name string }
 
 type keyLine struct {
 	Name     string
@@ -109,7 +122,19 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
 		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,
 		When: v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
-		Back: site.DayPath(v.Current.CompanyID, e.Sale.Day),
+		Zone: site.ZoneWords(v.Lang, v.Current.Timezone), Future: e.Sale.CreatedAt.After(s.Now()),
+	}
+	page.Back, page.BackName = cameFrom(r, v, e.Sale)
+	if e.Sale.CommissionMinor > e.Sale.TotalMinor && e.Sale.TotalMinor >= 0 {
+		page.High = v.Lang.T("order.high", v.Lang.Money(e.Sale.CommissionMinor, e.Sale.Currency), v.Lang.Money(e.Sale.TotalMinor, e.Sale.Currency))
+	}
+	if err := s.bought(r, v, &page, e.Sale); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.Sale.OrderID); err != nil {
+		s.Unavailable(w, r, err)
+		return
 	}
 	page.ledger(v.Lang, e, zone)
 	if e.Sale.InfluencerID != "" {
@@ -123,6 +148,7 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.Lang, x, e.Sale, zone)
+			s.decided(r, v, &page, x, zone)
 		}
 	}
 	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
@@ -181,7 +207,9 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		case k.Hub:
 			line.Visitors = l.T("order.hub_of_people")
 		}
-		p.Keys = append(p.Keys, line)
+		if (k.Visitors > 0 || k.Hub) && !slices.Contains(p.Keys, line) { // else it says nothing
+			p.Keys = append(p.Keys, line)
+		}
 	}
 	for _, t := range x.Touches {
 		p.Touches = append(p.Touches, viewTouch(l, t, zone))
@@ -194,7 +222,7 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 			sale.DiscountCode = c.Code
 		}
 	}
-	p.Details = orderDetails(l, x, sale.Currency, zone)
+	p.Details = append(typedCode(l, x, sale), orderDetails(l, x, sale.Currency, zone)...)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
@@ -221,7 +249,11 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		p.Costs = append(p.Costs, line)
 	}
 	p.Total = amounts(l, x.Payout.Commissions, sale.Currency)
-	p.WhatIf = whatIf(l, x)
+	if w := x.Payout.Winner; w != nil && w.Proof == facts.ProofAssigned {
+		p.Verdict = l.T("verdict.assigned", w.Influencer)
+	} else {
+		p.WhatIf = whatIf(l, x)
+	}
 	for _, name := range modelOrder {
 		if parts, ok := x.Models[name]; ok {
 			line := modelLine{Name: l.T("model." + name), About: l.T("model.about." + name)}
@@ -243,6 +275,9 @@ func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) tou
 		line.When = l.Time(at.In(zone))
 	}
 	line.What = strings.Join(site.Present(t.Source, t.Medium), " / ")
+	if t.Source == "influencer" && t.Medium == "link" {
+		line.What = l.T("order.link_of")
+	}
 	if t.Source == "(direct)" {
 		line.What = l.T("order.direct")
 	}
@@ -254,6 +289,9 @@ func viewTouch(l *lang.Printer, t facts.ExplainedTouch, zone *time.Location) tou
 	}
 	if t.Influencer != "" {
 		line.Proof = proofWords(l, t.Proof)
+		if t.MatchedBy != "" && string(t.Proof) == t.MatchedBy {
+			line.Proof, line.By = l.T("order.proven", line.By), ""
+		}
 	}
 	return line
 }

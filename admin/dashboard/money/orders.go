@@ -11,11 +11,9 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/uuidtext"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
 const (
@@ -38,7 +36,9 @@ type ordersPage struct {
 func (s *Pages) orderRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET /dashboard/order", Handle: s.order},
-		{Pattern: "POST /dashboard/order/evidence", Owner: true, Handle: s.decide},
+		{Pattern: "POST /dashboard/order/evidence", Owner: true, Handle: s.decideEvidence},
+		{Pattern: "GET " + disputePath, Owner: true, Handle: s.disputePage},
+		{Pattern: "POST " + disputePath, Owner: true, Handle: s.decideDispute},
 		{Pattern: "GET " + site.OrdersPath, Handle: s.orders},
 	}
 }
@@ -181,38 +181,4 @@ func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, st
 		page.More = here(commerce.Cursor{At: last.CreatedAt, OrderID: storedOrderID(last)}.String())
 	}
 	return s.db.SalesOf(r.Context(), v.Current.CompanyID, ids)
-}
-
-// decide is what the merchant decides about an influencer's link, as
-// POST /order/{orderId}/evidence does.
-func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request) {
-	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
-		Decision: r.PostForm.Get("decision")}
-	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
-		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
-		return
-	}
-	sale, err := s.db.ExplainedSale(r.Context(), v.Current.CompanyID, decision.OrderID)
-	if err == nil {
-		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
-		err = s.db.DecideEvidence(r.Context(), s.Author(v), decision)
-	}
-	switch {
-	case errors.Is(err, commerce.ErrNotFound):
-		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
-		return
-	case errors.Is(err, commerce.ErrTooManyDecisions):
-		s.ProblemOf(w, r, http.StatusConflict, "too_many_decisions")
-		return
-	case err != nil:
-		s.Unavailable(w, r, err)
-		return
-	}
-	to := site.OrderPath(v.Current.CompanyID, decision.OrderID)
-	if r.PostForm.Get("from") == "reviews" {
-		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
-	}
-	what := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
-		commerce.EvidenceWithdraw: "decided_withdraw"}
-	site.Done(w, r, to, what[decision.Decision])
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
@@ -19,6 +20,15 @@ type Config struct {
 	// Hasher makes the keyed hash by which orders are found by an e-mail. nil: they are
 	// not found by it.
 	Hasher *identity.Hasher
+	// Previews says what a decision would move before it is made. nil: it is made at once.
+	Previews Previews
+}
+
+// Previews says what a change would move. internal/preview.Previewer is one.
+type Previews interface {
+	// Preview returns the change's error where it is refused, and commerce.ErrUnavailable
+	// where it cannot be found out now.
+	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
 }
 
 // Database is what the pages of money read and keep. Errors are internal/commerce's
@@ -33,12 +43,16 @@ type Database interface {
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
 	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
 	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
+	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
 	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// ExplainedSale returns commerce.ErrNotFound for an order that is not there (yet).
 	ExplainedSale(ctx context.Context, companyID, orderID string) (commerce.ExplainedSale, error)
+	Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error)
+	// ProductNames returns the names of those of the products that are stored, by id.
+	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
 	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
@@ -60,12 +74,13 @@ type Pages struct {
 	db        Database
 	links     *statementlink.Signer
 	hasher    *identity.Hasher
+	previews  Previews
 	linkReads *throttle.Buckets // of statements by their links
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
-	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, linkReads: throttle.New(linkEvery, linkBurst)}
+	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, previews: config.Previews, linkReads: throttle.New(linkEvery, linkBurst)}
 }
 
 // Routes are the pages and forms of those who are logged in.

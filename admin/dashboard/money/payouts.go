@@ -177,6 +177,14 @@ func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) 
 		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
 		page.More = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "before", older.String())
 	}
+	ids := make([]string, len(list))
+	for i, review := range list {
+		ids[i] = review.Sale.OrderID
+	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, ids...); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, review := range list {
 		row := s.viewReview(v, review, zone)
@@ -249,6 +257,14 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	if len(list) > statementsPerPage {
 		list = list[:statementsPerPage]
 		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, "after", list[len(list)-1].Cursor().String())
+	}
+	ids := make([]string, len(list))
+	for i, st := range list {
+		ids[i] = st.StatementID
+	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, ids...); err != nil {
+		s.Unavailable(w, r, err)
+		return
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {

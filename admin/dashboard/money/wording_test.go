@@ -36,13 +36,13 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 			t.Errorf("%s: %q, want %q", cause, got, want)
 		}
 	}
-	f("order 2026-11-21T07:04:00Z", "order as of 21 Nov 2026, 04:04")
-	f("event 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
+	f("order 2026-11-21T07:04:00Z", "version of the order of 21 Nov 2026, 04:04")
+	f("event 0195b2c0-0000-7000-8000-000000000000", "an earlier visit came later")
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
 	f("rule 6 settings", "settings changed (revision 6)")
-	f("evidence 9", "decision about the link (revision 9)")
-	f("copy 0195b2c0-0000-7000-8000-000000000000", "a visit became known")
+	f("evidence 9", "your decision (revision 9)")
+	f("copy 0195b2c0-0000-7000-8000-000000000000", "an earlier visit came later")
 	f("rule 7", "rule 7")
 	f("something else", "something else")
 }

@@ -70,26 +70,10 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 		d := details{l: v.Lang, zone: zone, names: e.Names}
 		subject := d.subject(e)
 		page.List = append(page.List,
-			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: actorWords(v.Lang, e), What: site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
+			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: site.ActorWords(v.Lang, e), What: site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
 				Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
 	s.Render(w, r, http.StatusOK, "audit.html", page)
-}
-
-// actorWords says who changed something.
-func actorWords(l *lang.Printer, e account.AuditEntry) string {
-	kind, _, _ := strings.Cut(e.Actor, "/")
-	switch {
-	case kind == "key" && e.Name != "":
-		return l.T("audit.by_key", e.Name)
-	case e.Name != "":
-		return e.Name
-	case kind == "cli":
-		return l.T("audit.by_cli")
-	case kind == "processor":
-		return l.T("audit.by_processor")
-	}
-	return e.Actor
 }
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.

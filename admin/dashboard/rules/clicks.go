@@ -126,6 +126,12 @@ func (s *Pages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Reque
 	if unproven == ownSetting {
 		unproven = ""
 	}
+	own, err := s.db.UnprovenOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	f.Stored = s.unprovenForm(v, own, nil)
 	s.saveHere(w, r, v, i, f, influencerPage{Unproven: f}, func(ctx context.Context) error {
 		return s.db.SetUnproven(ctx, s.Author(v), i.Name, unproven)
 	})

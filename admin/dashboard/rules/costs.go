@@ -77,6 +77,14 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 		s.Unavailable(w, r, err)
 		return
 	}
+	ids := make([]string, len(list))
+	for i, c := range list {
+		ids[i] = c.ID
+	}
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, ids...); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	found := page.Edit == ""
 	for _, c := range list {
 		period := v.Lang.Period(c.StartDate, c.EndDate)
@@ -212,6 +220,8 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 		})
 	}
 	switch {
+	case s.staleCost(r, v, f, cost.ID, err):
+		s.showCosts(w, r, v, f.Status(), costsPage{Form: f, Edit: get("id"), EditOf: get("was")})
 	case errors.Is(err, commerce.ErrNotFound):
 		s.ProblemOf(w, r, http.StatusNotFound, "no_cost")
 	case err != nil:
@@ -221,6 +231,21 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 	default:
 		site.Done(w, r, site.StorePath(site.CostsPath, v.Current.CompanyID), "cost_saved")
 	}
+}
+
+// staleCost reports whether somebody changed the cost meanwhile: the form shows both.
+func (s *Pages) staleCost(r *http.Request, v site.Request, f *site.Form, id string, err error) bool {
+	if _, stale := s.StaleWords(r, err); !stale {
+		return false
+	}
+	list, failed := s.db.AdditionalCosts(r.Context(), v.Current.CompanyID, commerce.CostFilter{}, mostCosts)
+	for _, c := range list {
+		if c.ID == id && failed == nil {
+			f.Stored = s.costForm(v, c, nil)
+			return s.Stale(r, f, err)
+		}
+	}
+	return false // it is gone
 }
 
 func (s *Pages) removeCost(w http.ResponseWriter, r *http.Request, v site.Request) {

@@ -146,6 +146,9 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 		own, err = s.db.UnprovenOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
 		page.Unproven = s.unprovenForm(v, own, nil)
 	}
+	if err == nil {
+		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
+	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
@@ -312,7 +315,7 @@ func (s *Pages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request,
 	page influencerPage, change preview.Change) {
 	if !f.Failed() {
 		answered, err := s.save(w, r, v, f, s.influencerHere(v, i), change)
-		if err != nil && !s.refuseRule(f, err) {
+		if err != nil && !s.refuseRule(r, f, err) {
 			s.NotFoundOr(w, r, err, "no_influencer")
 			return
 		}
@@ -321,7 +324,7 @@ func (s *Pages) saveHere(w http.ResponseWriter, r *http.Request, v site.Request,
 		}
 	}
 	if f.Failed() {
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, page)
+		s.showInfluencer(w, r, v, f.Status(), page)
 		return
 	}
 	s.back(w, r, v, "influencer_saved")
@@ -342,9 +345,10 @@ func (s *Pages) removeHere(w http.ResponseWriter, r *http.Request, v site.Reques
 
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
-func (s *Pages) refuseRule(f *site.Form, err error) bool {
+func (s *Pages) refuseRule(r *http.Request, f *site.Form, err error) bool {
 	var conflict *commerce.CouponConflictError
 	switch {
+	case s.Stale(r, f, err):
 	case errors.As(err, &conflict):
 		for _, c := range conflict.Conflicts {
 			f.Fail("code", f.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, f.Lang.Period(c.StartDate, c.EndDate)))
@@ -387,7 +391,7 @@ func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request)
 	switch {
 	case !ok:
 	case f.Failed():
-		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Links: f})
+		s.showInfluencer(w, r, v, f.Status(), influencerPage{Links: f})
 	default:
 		s.back(w, r, v, "influencer_saved")
 	}

@@ -242,7 +242,7 @@ func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Reque
 		made, err = s.db.RegisterInfluencer(ctx, s.Author(v), asked, s.Random)
 		return err
 	})
-	if err != nil && !s.refuseRule(f, err) {
+	if err != nil && !s.refuseRule(r, f, err) {
 		s.NotFoundOr(w, r, err, "no_influencer")
 		return made, false
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,7 +62,7 @@ func (s *Pages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request)
 func (s *Pages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request, status int, page keysPage) {
 	v.Here = site.StorePath(site.KeysPath, v.Current.CompanyID)
 	page.Head = v.Head(v.Lang.T("keys.title"), "keys")
-	page.File = site.StorePath(site.KeysPath+site.CSVEnding, v.Current.CompanyID)
+	page.File, page.Versions = site.StorePath(site.KeysPath+site.CSVEnding, v.Current.CompanyID), map[string]string{}
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
 		company := v.CompanyOf(environment)
 		if company == "" {
@@ -73,6 +74,16 @@ func (s *Pages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request,
 			return
 		}
 		slices.Reverse(list) // the newest first
+		ids := make([]string, len(list))
+		for i, k := range list {
+			ids[i] = k.KeyID
+		}
+		versions, err := s.VersionsOf(r.Context(), company, ids...)
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+		maps.Copy(page.Versions, versions)
 		for _, k := range list {
 			row := s.viewKey(v, k)
 			if row.Archived = v.IsArchived(company); row.Archived && row.Works {

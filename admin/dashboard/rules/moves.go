@@ -171,7 +171,7 @@ func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	page.Head, page.Action = v.Head(v.Lang.T(title), ""), r.URL.RequestURI()
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
-		if name == "step" || name == site.TypedIn {
+		if name == "step" || name == "page" || name == site.TypedIn {
 			continue
 		}
 		for _, value := range r.PostForm[name] {
@@ -213,8 +213,8 @@ func (p *movesPage) fill(v site.Request, a *preview.Answer) {
 		line := moveLine{Name: m.OrderID, Href: site.OrderPath(v.Current.CompanyID, m.OrderID),
 			When:       l.Date(m.CreatedAt.In(site.ZoneOf(v.Current.Timezone))),
 			Difference: signed(l, m.Amount), Less: m.Amount.Minor.IsNegative()}
-		line.From, line.FromIs = shareWords(l, m.From)
-		line.To, line.ToIs = shareWords(l, m.To)
+		line.From, line.FromIs = site.ShareWords(l, m.From)
+		line.To, line.ToIs = site.ShareWords(l, m.To)
 		p.Moves = append(p.Moves, line)
 	}
 	if extra := a.Orders.Moved - len(p.Moves); extra > 0 && len(p.Moves) == mostMoves {
@@ -243,23 +243,6 @@ func (p *movesPage) credit(l *lang.Printer, list []preview.Moved, names map[stri
 		of := &p.Credit[len(p.Credit)-1]
 		of.Sums = append(of.Sums, moveCredit{who, signed(l, c.Amount), c.Amount.Minor.IsNegative()})
 	}
-}
-
-// shareWords says who has what of an order: the influencer and the amount, and the state
-// with the reason.
-func shareWords(l *lang.Printer, s *preview.Share) (who, about string) {
-	if s == nil {
-		return l.T("sales.nobody"), ""
-	}
-	who = s.Influencer + ": " + l.Sum(s.Amount.Minor, s.Amount.Currency)
-	about, _ = site.StateWords(l, s.State, false)
-	if s.Reason.Words() != "" {
-		about = l.T("reason." + string(s.Reason))
-	}
-	if s.PayableOn != "" {
-		about += ", " + l.T("moves.payable_on", l.Day(s.PayableOn))
-	}
-	return who, about
 }
 
 // signed writes a difference with its sign: "+R$ 4.50".

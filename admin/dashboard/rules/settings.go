@@ -46,7 +46,13 @@ func (s *Pages) settingsPage(w http.ResponseWriter, r *http.Request, v site.Requ
 
 func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
-	s.Render(w, r, status, "settings.html", settingsPage{Head: v.Head(v.Lang.T("settings.title"), "settings"), Form: f})
+	page := settingsPage{Head: v.Head(v.Lang.T("settings.title"), "settings"), Form: f}
+	var err error
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, v.Current.CompanyID); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	s.Render(w, r, status, "settings.html", page)
 }
 
 // settingsForm is every setting, by group. Names of fields are those of
@@ -138,16 +144,32 @@ func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Requ
 			f.Refuse(refused.Bad, nil)
 			err = nil
 		}
+		if s.staleSettings(r, v, f, err) {
+			err = nil
+		}
 		if err != nil {
 			s.Unavailable(w, r, err)
 			return
 		}
 	}
 	if f.Failed() {
-		s.showSettings(w, r, v, http.StatusUnprocessableEntity, f)
+		s.showSettings(w, r, v, f.Status(), f)
 		return
 	}
 	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "settings_saved")
+}
+
+// staleSettings reports whether somebody changed the settings meanwhile: the form shows both.
+func (s *Pages) staleSettings(r *http.Request, v site.Request, f *site.Form, err error) bool {
+	if _, stale := s.StaleWords(r, err); !stale {
+		return false
+	}
+	company, failed := s.db.Company(r.Context(), v.Current.CompanyID)
+	if failed != nil {
+		return false
+	}
+	f.Stored, failed = s.settingsForm(r, v, company.Settings, nil)
+	return failed == nil && s.Stale(r, f, err)
 }
 
 // typedSettings reads the form, and returns the change. What cannot be read fails

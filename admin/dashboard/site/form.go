@@ -45,8 +45,14 @@ type Form struct {
 	values url.Values // what was typed; nil: the form is shown for the first time
 	Fields []Field
 	Alert  string // what is wrong with all of it; may be empty
+	Stored *Form  // the form of what is stored now, for Stale; nil: it shows nothing that is stored
+	Now    []Saved
+	stale  bool   // what it changes was changed meanwhile
 	Said   []Said // the amounts that were read: they are shown before they are saved
 }
+
+// Saved is what is stored of a field where it differs from what was typed.
+type Saved struct{ Label, Text string }
 
 // NewForm begins a form whose fields are named by the texts "<texts>.<name>" and
 // explained by "<texts>.<name>_help", where there is one.
@@ -133,6 +139,14 @@ func (f *Form) Fail(name, text string) {
 
 // Failed reports whether the form is shown again since something is wrong.
 func (f *Form) Failed() bool { return f != nil && f.Alert != "" }
+
+// Status is that of the page which shows a form again.
+func (f *Form) Status() int {
+	if f.stale {
+		return http.StatusConflict
+	}
+	return http.StatusUnprocessableEntity
+}
 
 // Field returns a field by its name, for pages that place them one by one.
 func (f *Form) Field(name string) Field {

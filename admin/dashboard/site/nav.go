@@ -39,8 +39,10 @@ var storeMenu = []navPage{
 // Head is what every page of a store shows above its content.
 type Head struct {
 	Title    string
-	Notice   string // may be empty
-	Done     string // what was done just now; may be empty
+	Notice   string            // may be empty
+	Done     string            // what was done just now; may be empty
+	Stale    string            // why nothing was done just now; may be empty
+	Versions map[string]string // of what the page's forms change, by id: a hidden field of each
 	Store    string
 	Role     string
 	Owner    bool   // forms are shown
@@ -73,7 +75,7 @@ type Link struct {
 // Head returns what stands above a page. page is its id in the navigation.
 func (v Request) Head(title, page string) Head {
 	h := Head{
-		Title: title, Notice: v.Notice, Done: v.Done, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
+		Title: title, Notice: v.Notice, Done: v.Done, Stale: v.Stale, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
 		Owner: v.MayChange(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
 		Timezone: v.Current.Timezone, Page: page, Here: v.Here, Company: v.Current.CompanyID,
 	}

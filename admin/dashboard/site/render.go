@@ -192,6 +192,11 @@ func (s *Site) Unavailable(w http.ResponseWriter, r *http.Request, err error) {
 		s.Problem(w, r, http.StatusTooManyRequests, "too_many")
 		return
 	}
+	var stale *commerce.StaleError
+	if errors.As(err, &stale) {
+		s.stale(w, r, stale)
+		return
+	}
 	if errors.Is(err, commerce.ErrArchived) { // since the page was asked for, or it is the store's other company
 		s.ProblemOf(w, r, http.StatusForbidden, "archived")
 		return

@@ -19,6 +19,7 @@ type Config struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 	Random    io.Reader // default crypto/rand
+	Versions  Versions
 }
 
 // Site is what the pages of all subjects share: the clock, the log, the languages, and how
@@ -29,10 +30,14 @@ type Site struct {
 	Random       io.Reader
 	PublicOrigin string // scheme and host of Config.PublicURL; empty where that is not given
 	Languages    *lang.Languages
+	// Pages serves every page: where a form is stale, the page from which it came is shown
+	// as it is now.
+	Pages *http.ServeMux
 	// Streaming bounds statements that are sent as a file, while they are read.
 	Streaming *Turns
 
 	publicURL string
+	versions  Versions
 	assets    assets
 	pages     map[string]pages // by language
 	filing    *Turns           // of lists that are made a file
@@ -40,7 +45,7 @@ type Site struct {
 
 // New parses the templates and loads the texts.
 func New(config Config) (*Site, error) {
-	s := &Site{Log: config.Log, Now: config.Now, Random: config.Random, publicURL: config.PublicURL,
+	s := &Site{Log: config.Log, Now: config.Now, Random: config.Random, publicURL: config.PublicURL, versions: config.Versions,
 		filing:    NewTurns("files are being made", filesAtOnce, PersonsFiles),
 		Streaming: NewTurns("statements are being sent", statementsAtOnce, PersonsFiles)}
 	if s.Log == nil {

@@ -23,6 +23,14 @@ func KeyWords(l *lang.Printer, matchedBy string) (name, about string) {
 	return TextOf(l, "key."+matchedBy, matchedBy), TextOf(l, "key.about."+matchedBy, "")
 }
 
+// ZoneWords says whose time a time zone's is: Brasília's, or the zone's own name.
+func ZoneWords(l *lang.Printer, zone string) string {
+	if zone == "America/Sao_Paulo" {
+		return l.T("sales.zone_brasilia")
+	}
+	return l.T("sales.zone", zone)
+}
+
 // ChannelWords returns the words for a channel of internal/attribution.
 func ChannelWords(l *lang.Printer, channel string) string {
 	if name, is := strings.CutPrefix(channel, attribution.CouponChannel); is {

@@ -19,11 +19,17 @@ type Change struct {
 	Actor     string // "key/<keyId>", "user/<userId>" or "cli"
 	Action    string // e.g. influencer.create
 	Subject   string
+	PartOf    string // what the subject is a part of: the influencer of a coupon; may be empty
 	Detail    map[string]any
 }
 
 // audit writes the change's row of the audit log.
 func audit(ctx context.Context, tx pgx.Tx, c Change) error {
+	if c.Rev == 0 { // else bumpAny has checked it
+		if err := checkVersion(ctx, tx, c.CompanyID); err != nil {
+			return err
+		}
+	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("audit id: %w", err)
@@ -36,9 +42,9 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 		detail = []byte("{}")
 	}
 	_, err = tx.Exec(ctx, `
-		insert into audit_log (company_id, audit_id, actor, action, subject, detail)
-		values (@company_id, @audit_id, @actor, @action, @subject, @detail)`,
+		insert into audit_log (company_id, audit_id, actor, action, subject, part_of, detail)
+		values (@company_id, @audit_id, @actor, @action, @subject, @part_of, @detail)`,
 		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action,
-			"subject": c.Subject, "detail": detail})
+			"subject": c.Subject, "part_of": c.PartOf, "detail": detail})
 	return err
 }

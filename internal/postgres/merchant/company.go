@@ -287,11 +287,15 @@ func bumpRules(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now
 }
 
 // bumpAny is bumpRules for what may be done to an archived company too: what is owed is
-// closed and paid, persons are erased, keys are revoked.
+// closed and paid, persons are erased, keys are revoked. A change that is made from an older
+// version is a *commerce.StaleError.
 func bumpAny(ctx context.Context, tx pgx.Tx, companyID string) (rev int64, now, archivedAt time.Time, err error) {
 	err = tx.QueryRow(ctx,
 		`update company set rules_rev = rules_rev + 1 where company_id = $1 returning rules_rev, clock_timestamp(), archived_at`,
 		companyID).Scan(&rev, &now, postgres.ZeroIfNull(&archivedAt))
+	if err == nil {
+		err = checkVersion(ctx, tx, companyID)
+	}
 	return rev, now, archivedAt, err
 }
 

@@ -97,6 +97,7 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 		if cost.Replaces, err = reg.replacedBy(ctx, cost); err != nil {
 			return err
 		}
+		c.change.PartOf = influencerID
 		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID,
 			map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
 		return nil
@@ -177,6 +178,7 @@ func (c *ruleChange) endCosts(ctx context.Context, where string, args pgx.NamedA
 		if err := c.outbox.rule(c.change, cost.id, cost.rule); err != nil {
 			return 0, err
 		}
+		c.change.PartOf = cost.rule.InfluencerID
 	}
 	return len(costs), nil
 }

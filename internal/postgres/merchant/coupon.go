@@ -140,6 +140,7 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 			return err
 		}
 		made.CouponID = reg.couponIDs[0]
+		c.change.PartOf = reg.influencerID
 		c.change.Action, c.change.Subject, c.change.Detail = "coupon.create", made.CouponID,
 			map[string]any{"campaign_id": campaignID, "code": terms.Code}
 		return nil
@@ -204,7 +205,7 @@ func (c *ruleChange) endCoupons(ctx context.Context, where string, args pgx.Name
 		return nil, err
 	}
 	for _, coupon := range coupons {
-		ended = append(ended, coupon.it)
+		ended, c.change.PartOf = append(ended, coupon.it), coupon.influencerID
 		rule := wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleDeleted, InfluencerID: coupon.influencerID, CampaignID: coupon.it.CampaignID,
 			Code: coupon.folded, From: coupon.it.StartDate, To: coupon.it.EndDate}
 		if err := c.outbox.rule(c.change, coupon.it.CouponID, rule); err != nil {

@@ -50,7 +50,7 @@ func (s *Store) UnprovenOf(ctx context.Context, companyID, influencerID string) 
 }
 
 // DecideEvidence records what the merchant decided about an influencer's link evidence
-// for an order. It records a repeat too: the decision that counts may still be on its
+// for an order, or in a dispute. It records a repeat too: the decision that counts may still be on its
 // way to the processor, and what is stored one that it takes back. A repeat changes
 // nothing (facts.FoldDecisions). An unknown influencer is commerce.ErrNotFound. Where so
 // many decisions about the order are stored as may be, it is commerce.ErrTooManyDecisions;
@@ -77,7 +77,10 @@ func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d co
 		}
 		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,
 			Detail: map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}}
-		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision, Touches: d.Touches}
+		if d.Reason != "" {
+			change.Action, change.Detail["reason"] = "order.assign", d.Reason
+		}
+		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision, Touches: d.Touches, Reason: d.Reason}
 		if err := putCommerce(ctx, tx, change, wire.KindEvidence, d.OrderID+"/"+d.InfluencerID, record); err != nil {
 			return err
 		}

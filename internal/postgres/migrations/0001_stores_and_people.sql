@@ -136,9 +136,12 @@ create table audit_log (
   actor      text not null,
   action     text not null, -- e.g. influencer.create
   subject    text not null,
+  part_of    text not null default '', -- what the subject is a part of: the influencer of a coupon
   detail     jsonb not null default '{}',
   primary key (company_id, audit_id)
 );
+create index audit_log_subject on audit_log (company_id, subject);
+create index audit_log_part_of on audit_log (company_id, part_of) where part_of <> '';
 
 -- Answers to writes that carried an Idempotency-Key. A row without an answer is
 -- a request under way: its lease says until when nobody else may try.

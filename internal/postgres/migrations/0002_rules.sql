@@ -186,15 +186,16 @@ create table additional_cost_version (
   primary key (company_id, additional_cost_id, until)
 );
 
--- What the merchant decided about an influencer's link evidence for an order.
+-- What the merchant decided about an influencer and an order: about the link evidence, or in a dispute.
 create table evidence_decision (
   company_id    text not null,
   order_id      text not null,
   influencer_id uuid not null,
   rev           bigint not null, -- of the company's rules: the highest counts
-  decision      text not null check (decision in ('accept', 'refuse', 'withdraw')),
+  decision      text not null check (decision in ('accept', 'refuse', 'withdraw', 'assign', 'deny', 'release')),
   touches       text not null default '', -- the event ids of the touches that it accepted, joined by commas
   accepted_at   timestamptz not null,
   actor         text not null,
+  reason        text not null default '', -- in the merchant's words
   primary key (company_id, order_id, influencer_id, rev)
 );

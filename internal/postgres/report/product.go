@@ -18,6 +18,20 @@ var products = `
 	select ` + postgres.List(productColumns) + ` from product
 	where company_id = @company_id and product_id > @after order by product_id limit @most`
 
+// ProductNames returns the names of those of the products that are stored, by id.
+func (r *Reader) ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowTo[[2]string],
+		`select array[product_id, name] from product where company_id = $1 and product_id = any($2::text[])`, companyID, productIDs)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: names of products of %s: %w", companyID, postgres.Translate(err))
+	}
+	names := make(map[string]string, len(list))
+	for _, row := range list {
+		names[row[0]] = row[1]
+	}
+	return names, nil
+}
+
 // Products lists a company's products by their ids, at most limit of them.
 func (r *Reader) Products(ctx context.Context, companyID string, after commerce.ProductCursor,
 	limit int) ([]commerce.StoredProduct, error) {

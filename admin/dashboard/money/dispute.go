@@ -1,0 +1,206 @@
+package money
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+const (
+	disputePath = "/dashboard/order/decide"
+	// decisionPreview bounds a preview: what is left of site.Timeout is for saving.
+	decisionPreview = 7 * time.Second
+	mostInfluencers = 1000 // that the form lists
+)
+
+// decidePage is what templates/decide.html shows: the form of a dispute, or what a decision
+// would change, to be confirmed.
+type decidePage struct {
+	site.Head
+	Order    string // its name
+	ID, Back string
+	Credited string // who is paid now
+	Form     *site.Form
+	Action   string                                    // where the decision goes
+	Question string                                    // what is to be confirmed; empty: the form is shown
+	Hidden   map[string]string                         // the decision, in the page that asks
+	Known    bool                                      // what would change was computed
+	Changes  []struct{ From, To, FromIs, ToIs string } // a line each currency; none: nothing changes
+}
+
+// decideEvidence is what the merchant decides about an influencer's link, as
+// POST /order/{orderId}/evidence does. To refuse for good is asked first.
+func (s *Pages) decideEvidence(w http.ResponseWriter, r *http.Request, v site.Request) {
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
+		Decision: r.PostForm.Get("decision")}
+	if bad := decision.Check(); bad.Any() || !commerce.IsID(decision.OrderID) {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	asks := decision.Decision == commerce.EvidenceRefuse && r.PostForm.Get("step") != "save"
+	s.decide(w, r, v, decision, asks, v.Lang.T("dispute.ask_refuse"))
+}
+
+// disputePage asks what is decided in a dispute.
+func (s *Pages) disputePage(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showDispute(w, r, v, http.StatusOK, nil)
+}
+
+// showDispute shows the form of a dispute, with what was typed; nil: nothing was.
+func (s *Pages) showDispute(w http.ResponseWriter, r *http.Request, v site.Request, status int, typed *commerce.EvidenceDecision) {
+	sale, err := s.saleOf(r, v)
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_order")
+		return
+	}
+	f, err := s.disputeForm(r, v, sale)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	if typed != nil {
+		f.Refuse(typed.CheckDispute(), map[string]string{"influencer_id": "influencer"})
+	}
+	page, err := s.decidePage(r, v, sale)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.Form = f
+	s.Render(w, r, status, "decide.html", page)
+}
+
+// saleOf reads the order whose id the address has.
+func (s *Pages) saleOf(r *http.Request, v site.Request) (commerce.ExplainedSale, error) {
+	id := r.URL.Query().Get("id")
+	if !commerce.IsID(id) {
+		return commerce.ExplainedSale{}, commerce.ErrNotFound
+	}
+	return s.db.ExplainedSale(r.Context(), v.Current.CompanyID, id)
+}
+
+func (s *Pages) decidePage(r *http.Request, v site.Request, e commerce.ExplainedSale) (page decidePage, err error) {
+	name := site.OrderName(e.Sale)
+	v.Here = site.StorePath(disputePath, v.Current.CompanyID, "id", e.Sale.OrderID)
+	page = decidePage{Head: v.Head(v.Lang.T("dispute.title", name), "orders"), Order: name, ID: e.Sale.OrderID, Action: r.URL.RequestURI(),
+		Back: site.OrderPath(v.Current.CompanyID, e.Sale.OrderID), Credited: verdict(v.Lang, e.Sale, false)}
+	page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.Sale.OrderID)
+	return page, err
+}
+
+func (s *Pages) disputeForm(r *http.Request, v site.Request, e commerce.ExplainedSale) (*site.Form, error) {
+	list, err := s.db.FindInfluencers(r.Context(), v.Current.CompanyID, commerce.InfluencerSearch{Sort: commerce.SortByName,
+		From: s.DayOf(v), Today: s.DayOf(v), Currency: e.Sale.Currency, Limit: mostInfluencers})
+	if err != nil {
+		return nil, err
+	}
+	f := site.NewForm(v.Lang, "dispute", r.PostForm)
+	chosen, decision := r.URL.Query().Get("influencer"), r.URL.Query().Get("decision")
+	if chosen == "" && decision == commerce.DisputeDeny {
+		chosen = e.Sale.InfluencerID
+	}
+	options := []site.Option{{Label: v.Lang.T("dispute.choose")}}
+	for _, i := range list {
+		options = append(options, site.Option{Value: i.InfluencerID, Label: i.Name})
+	}
+	f.Add(site.Field{Name: "decision", Type: "select", Value: decision, Options: f.Options("decision", commerce.DisputeDecisions...)})
+	f.Add(site.Field{Name: "influencer", Type: "select", Value: chosen, Options: options})
+	f.Add(site.Field{Name: "reason", Required: true, Max: commerce.MaxDecisionReason})
+	return f, nil
+}
+
+// decideDispute decides a dispute, as POST /order/{orderId}/assignment does. What it changes is
+// shown first.
+func (s *Pages) decideDispute(w http.ResponseWriter, r *http.Request, v site.Request) {
+	decision := commerce.EvidenceDecision{OrderID: r.URL.Query().Get("id"), InfluencerID: strings.ToLower(r.PostForm.Get("influencer")),
+		Decision: r.PostForm.Get("decision"), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+	if r.PostForm.Get("step") == "edit" {
+		s.showDispute(w, r, v, http.StatusOK, nil)
+		return
+	}
+	if bad := decision.CheckDispute(); bad.Any() {
+		s.showDispute(w, r, v, http.StatusUnprocessableEntity, &decision)
+		return
+	}
+	s.decide(w, r, v, decision, r.PostForm.Get("step") != "save", v.Lang.T("dispute.ask"))
+}
+
+// decide makes a decision, or asks whether it is to be made.
+func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request, decision commerce.EvidenceDecision, asks bool,
+	question string) {
+	sale, err := s.saleOf(r, v)
+	if err == nil {
+		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
+		change := func(ctx context.Context) error { return s.db.DecideEvidence(ctx, s.Author(v), decision) }
+		if asks && s.previews != nil {
+			if s.ask(w, r, v, sale, question, change) {
+				return
+			}
+		}
+		err = change(r.Context())
+	}
+	switch {
+	case errors.Is(err, commerce.ErrNotFound):
+		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
+		return
+	case errors.Is(err, commerce.ErrTooManyDecisions):
+		s.ProblemOf(w, r, http.StatusConflict, "too_many_decisions")
+		return
+	case err != nil:
+		s.Unavailable(w, r, err)
+		return
+	}
+	to := site.OrderPath(v.Current.CompanyID, decision.OrderID)
+	if r.PostForm.Get("from") == "reviews" {
+		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
+	}
+	site.Done(w, r, to, map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
+		commerce.EvidenceWithdraw: "decided_withdraw", commerce.DisputeAssign: "decided_assign", commerce.DisputeDeny: "decided_deny",
+		commerce.DisputeRelease: "decided_release"}[decision.Decision])
+}
+
+// ask shows what a decision would change about the order, and asks whether to make it. It
+// returns false where the change is refused: making it says why.
+func (s *Pages) ask(w http.ResponseWriter, r *http.Request, v site.Request, sale commerce.ExplainedSale, question string,
+	change func(ctx context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(r.Context(), decisionPreview)
+	defer cancel()
+	var refused error
+	answer, err := s.previews.Preview(ctx, v.Current.CompanyID, func(ctx context.Context) error {
+		refused = change(ctx)
+		return refused
+	})
+	if refused != nil && ctx.Err() == nil {
+		return false
+	}
+	page, failed := s.decidePage(r, v, sale)
+	if failed != nil {
+		s.Unavailable(w, r, failed)
+		return true
+	}
+	page.Question, page.Known, page.Hidden = question, err == nil, map[string]string{}
+	for _, name := range []string{"influencer", "decision", "reason", "from", site.VersionField} {
+		if value := r.PostForm.Get(name); value != "" {
+			page.Hidden[name] = value
+		}
+	}
+	if err != nil {
+		s.Log.Warn("dashboard: a decision could not be previewed", "company", v.Current.CompanyID, "error", err)
+	} else {
+		for _, m := range answer.Moves {
+			var line struct{ From, To, FromIs, ToIs string }
+			line.From, line.FromIs = site.ShareWords(v.Lang, m.From)
+			line.To, line.ToIs = site.ShareWords(v.Lang, m.To)
+			page.Changes = append(page.Changes, line)
+		}
+	}
+	s.Render(w, r, http.StatusOK, "decide.html", page)
+	return true
+}
