@@ -105,7 +105,7 @@ func (s *Server) keysOf(a *arrival) *identity.Recent {
 	return a.recent
 }
 
-// appendProof appends what proves an event (docs/wire.md, "Event (Kafka)").
+// appendProof appends what proves an event (docs/notes/wire.md, "Event (Kafka)").
 func appendProof(dst []byte, a *arrival) []byte {
 	dst = appendMember(dst, 0, "trust", string(a.trust))
 	dst = appendMember(dst, 0, "keyId", a.keyID)

@@ -12,7 +12,8 @@ import (
 // inPortuguese chooses the language of a person's pages.
 func (s *site) inPortuguese(client *http.Client) {
 	s.t.Helper()
-	if status, _, _ := s.send(client, "/dashboard/language", url.Values{"lang": {"pt-BR"}, "next": {"/dashboard/"}}); status != http.StatusSeeOther {
+	choice := url.Values{"lang": {"pt-BR"}, "next": {"/dashboard/"}}
+	if status, _, _ := s.send(client, "/dashboard/language", choice); status != http.StatusSeeOther {
 		s.t.Fatal(status)
 	}
 }

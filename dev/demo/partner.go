@@ -12,7 +12,8 @@ type partner struct {
 	discount                          int            // of the coupon, in percent
 	cost                              map[string]any // without its start date
 	weight                            int            // how many of the followers' visits are theirs
-	buyers, codes                     int            // orders in 100 days: of followers who came by the link, and of whom only the code is known
+	// Orders in 100 days: of followers who came by the link, and of those of whom only the code is known.
+	buyers, codes int
 }
 
 // partners are the influencers of the demo store: a few sell much, most a little.
@@ -20,7 +21,8 @@ func partners() []partner {
 	percent := func(n json.Number) map[string]any { return map[string]any{"var_fee": n} }
 	return []partner{
 		{"Ana Prado", "Inverno", "fashion", "vestido", "ANA10", 10, percent("10"), 40, 30, 28},
-		{"Beto Lima", "Inverno", "travel", "bolsa", "BETO15", 15, map[string]any{"fixed_fee": json.Number("12.50"), "is_coupon_cost": true}, 26, 12, 22},
+		{"Beto Lima", "Inverno", "travel", "bolsa", "BETO15", 15,
+			map[string]any{"fixed_fee": json.Number("12.50"), "is_coupon_cost": true}, 26, 12, 22},
 		{"Caio Melo", "Estreia", "surf", "", leaked, 5, percent("8"), 22, 75, 3},
 		{"Dandara Reis", "Verão", "beauty", "oculos", "DANDARA10", 10, percent("12"), 18, 9, 14},
 		{"Elis Nogueira", "Verão", "fashion", "sandalia", "ELIS10", 10, percent("10"), 14, 7, 12},

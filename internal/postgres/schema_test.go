@@ -13,7 +13,7 @@ import (
 )
 
 // controlPlane names the tables that hold no store's data, and why. All other
-// tables can be spread over machines by company_id (docs/tables.md).
+// tables can be spread over machines by company_id (docs/notes/tables.md).
 var controlPlane = map[string]string{
 	"store":             "is above companies",
 	"company":           "is the company itself",
@@ -89,7 +89,7 @@ func TestEveryKeyAndIndexOfStoreDataStartsWithCompanyID(t *testing.T) {
 	}
 }
 
-// Rules 1 and 3 of docs/tables.md.
+// Rules 1 and 3 of docs/notes/tables.md.
 func TestStoreDataCanBeSpreadByCompany(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, devtest.Postgres(t))

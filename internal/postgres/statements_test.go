@@ -43,7 +43,7 @@ var exempt = map[string]string{
 
 // TestEveryStatementIsSent fails where a call in our code sends a statement that no scenario sent: add it to a scenario.
 // `make prove` sends them to a Citus cluster. And a statement that names a table of a store's data names the company
-// (docs/tables.md).
+// (docs/notes/tables.md).
 func TestEveryStatementIsSent(t *testing.T) {
 	t.Parallel()
 	all, err := statements.Calls(".", "./...")

@@ -76,7 +76,8 @@ func (q Query) Check() (bad commerce.Violations) {
 	if q.By != "" && !slices.Contains(Bys, q.By) {
 		bad.Add("by", commerce.CodeInvalidValue, "must be one of %s", words(Bys))
 	}
-	if all := []Comparison{ComparePrevious, CompareMonth, CompareQuarter, CompareYear}; q.Compare != NoComparison && !slices.Contains(all, q.Compare) {
+	all := []Comparison{ComparePrevious, CompareMonth, CompareQuarter, CompareYear}
+	if q.Compare != NoComparison && !slices.Contains(all, q.Compare) {
 		bad.Add("compare", commerce.CodeInvalidValue, "must be one of %s", words(all))
 	}
 	if q.Model != "" {

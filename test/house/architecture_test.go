@@ -94,7 +94,7 @@ func TestEdgeNeedsOnlyKafka(t *testing.T) {
 	}
 }
 
-// Every statement is held to docs/tables.md by a test of internal/postgres, so
+// Every statement is held to docs/notes/tables.md by a test of internal/postgres, so
 // no other package may send any. devstack starts servers, and what is below test fills them.
 func TestOnlyThePostgresPackagesSpeakSQL(t *testing.T) {
 	atRoot(t)

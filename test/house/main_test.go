@@ -1,5 +1,5 @@
 // Package house_test holds the rules that no single package can: which package
-// may import which (docs/architecture.md, "Packages"), and that pages, comments
+// may import which (docs/notes/packages.md), and that pages, comments
 // and the event's schema agree with the code.
 //
 // What may enter: rules over the whole repository. Each begins with atRoot.

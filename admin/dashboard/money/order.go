@@ -34,7 +34,6 @@ type orderPage struct {
 	Items     []boughtLine
 	MoreItems int // that are not shown
 	Sums      []boughtSum
-	Zone      string // whose time the page has, in words
 	BackName  string
 	High      string   // a warning; empty: the commission is not above the order's value
 	Future    bool     // it was created after now
@@ -121,8 +120,8 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page := orderPage{
 		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
 		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,
-		When: v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
-		Zone: site.ZoneWords(v.Lang, v.Current.Timezone), Future: e.Sale.CreatedAt.After(s.Now()),
+		When:   v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
+		Future: e.Sale.CreatedAt.After(s.Now()),
 	}
 	page.Back, page.BackName = cameFrom(r, v, e.Sale)
 	if e.Sale.CommissionMinor > e.Sale.TotalMinor && e.Sale.TotalMinor >= 0 {

@@ -187,7 +187,8 @@ func (a asked) formOf(v site.Request, path string, bars, compared bool, models [
 	}
 	if compared {
 		for _, c := range []reports.Comparison{reports.ComparePrevious, reports.CompareYear} {
-			f.Compares = append(f.Compares, site.Option{Value: string(c), Label: v.Lang.T("report.compare_" + string(c)), Chosen: (c == reports.CompareYear) == (a.Compare == reports.CompareYear)})
+			chosen := (c == reports.CompareYear) == (a.Compare == reports.CompareYear)
+			f.Compares = append(f.Compares, site.Option{Value: string(c), Label: v.Lang.T("report.compare_" + string(c)), Chosen: chosen})
 		}
 		if before, ok := a.Compared(); ok {
 			f.Before = daysAsWords(v, before)

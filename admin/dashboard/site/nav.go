@@ -54,11 +54,12 @@ type Head struct {
 	Menu     []Link // of this store
 	Nav      []navGroup
 	Where    string // the name of this page in the navigation; may be empty
-	Timezone string
-	Page     string // which page this is: an id of navigation or of storeMenu, or empty
-	Here     string // path of this page, with its query
-	Company  string // companyId
-	File     string // path of the page's list as a CSV file; empty: it has none
+	// ZoneWords says whose time the page shows.
+	ZoneWords string
+	Page      string // which page this is: an id of navigation or of storeMenu, or empty
+	Here      string // path of this page, with its query
+	Company   string // companyId
+	File      string // path of the page's list as a CSV file; empty: it has none
 }
 
 type navGroup struct {
@@ -77,7 +78,7 @@ func (v Request) Head(title, page string) Head {
 	h := Head{
 		Title: title, Notice: v.Notice, Done: v.Done, Stale: v.Stale, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
 		Owner: v.MayChange(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
-		Timezone: v.Current.Timezone, Page: page, Here: v.Here, Company: v.Current.CompanyID,
+		ZoneWords: ZoneWords(v.Lang, v.Current.Timezone), Page: page, Here: v.Here, Company: v.Current.CompanyID,
 	}
 	for _, group := range navigation {
 		h.Nav = append(h.Nav, navGroup{v.Lang.T("nav." + group.name), v.links(group.pages, page)})

@@ -56,7 +56,7 @@ var postingRows = postgres.Rows[ledger.Posting]{
 }
 
 // appendLedger meets no conflict: the company's single writer numbers the entries. An
-// insert of several rows has "on conflict" all the same (docs/tables.md), which would
+// insert of several rows has "on conflict" all the same (docs/notes/tables.md), which would
 // leave a repeated number out, so AppendLedger counts the rows.
 var appendLedger = `
 	insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency, payable_on,

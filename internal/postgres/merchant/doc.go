@@ -4,5 +4,5 @@
 // records for Kafka, written in the transaction of the change that they report.
 //
 // What belongs here: statements on these tables, which keep the rules of
-// docs/tables.md. No facts of the processor, no reports, no rule of attribution.
+// docs/notes/tables.md. No facts of the processor, no reports, no rule of attribution.
 package merchant

@@ -213,7 +213,7 @@ const forgetCompanies = 100
 // where there was none. If it deleted fewer than limit, no expired answer is
 // left up to that company.
 func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (last string, removed int, err error) {
-	// The companies are read from their own table, not from the answers: see docs/tables.md, rule 2.
+	// The companies are read from their own table, not from the answers: see docs/notes/tables.md, rule 2.
 	companies, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
 		`select company_id from company where company_id > $1 order by company_id limit $2`, after, forgetCompanies)
 	for _, companyID := range companies {

@@ -2,7 +2,7 @@
 // one sale with its explanation and its ledger.
 //
 // What belongs here: statements that only read, but for the reports of signs, which are
-// kept; and that keep the rules of docs/tables.md.
+// kept; and that keep the rules of docs/notes/tables.md.
 package report
 
 import (
