@@ -56,7 +56,9 @@ func (s *Server) listPayouts(_ http.ResponseWriter, r *http.Request, c caller) (
 // entryRecord is one entry of the ledger.
 type entryRecord struct {
 	EntryID      string          `json:"entry_id"`
-	OrderID      string          `json:"orderId"`
+	OrderID      *string         `json:"orderId"` // null: of no order
+	Of           string          `json:"of"`
+	Reason       *string         `json:"reason"` // of a manual entry
 	InfluencerID string          `json:"influencer_id"`
 	Influencer   string          `json:"influencer"`
 	CostID       string          `json:"cost_id"`
@@ -75,8 +77,8 @@ type entryRecord struct {
 func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseLedgerCursor)
 	filter := commerce.LedgerFilter{InfluencerID: optional(q.object, "influencer_id", given).Value,
-		State: optional(q.object, "state", word).Value,
-		From:  optional(q.object, "start_date", day).Value, To: optional(q.object, "end_date", day).Value}
+		State: optional(q.object, "state", word).Value, Of: optional(q.object, "of", word).Value,
+		From: optional(q.object, "start_date", day).Value, To: optional(q.object, "end_date", day).Value}
 	q.bad.AddAll(filter.Check())
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
@@ -91,20 +93,31 @@ func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (a
 	records := make([]entryRecord, len(list))
 	lines := make([][]string, len(list))
 	for i, e := range list {
+		of, order := orderOf(e.OrderID)
 		records[i] = entryRecord{
-			EntryID: e.EntryID(), OrderID: e.OrderID, InfluencerID: e.InfluencerID, Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind,
+			EntryID: e.EntryID(), OrderID: orNull(order), Of: of, Reason: orNull(e.Reason), InfluencerID: e.InfluencerID, Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind,
 			Reverses: orNull(e.ReversesID()),
 			Amount:   commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency, At: e.At.UTC().Format(timestampFormat),
 			PayableOn: e.PayableOn, State: e.State, StatementID: orNull(e.StatementID), Cause: e.Cause,
 		}
-		lines[i] = []string{reports.CSVText(e.EntryID()), reports.CSVText(e.OrderID), e.InfluencerID, reports.CSVText(e.Influencer), e.CostID,
+		lines[i] = []string{reports.CSVText(e.EntryID()), reports.CSVText(order), e.InfluencerID, reports.CSVText(e.Influencer), e.CostID,
 			e.Kind, reports.CSVText(e.ReversesID()),
-			commerce.FormatMinor(e.AmountMinor, e.Currency), e.Currency, records[i].At, e.PayableOn, e.State, e.StatementID, e.Cause}
+			commerce.FormatMinor(e.AmountMinor, e.Currency), e.Currency, records[i].At, e.PayableOn, e.State, e.StatementID, e.Cause, of,
+			reports.CSVText(e.Reason)}
 	}
 	return q.answer(records, paging,
 		[]string{"entry_id", "orderId", "influencer_id", "influencer", "cost_id", "kind", "reverses", "amount", "currency", "at",
 			"payable_on", "state",
-			"statement_id", "cause"}, lines), nil
+			"statement_id", "cause", "of", "reason"}, lines), nil
+}
+
+// orderOf returns of what an entry or a line is, one of commerce.LedgerSubjects, and the order's id; "": it is of none.
+func orderOf(account string) (of, orderID string) {
+	of, id := commerce.SplitAccount(account)
+	if of != commerce.OfOrder {
+		id = ""
+	}
+	return of, id
 }
 
 // listQuery is the query of a list: its pages, and how it is written.

@@ -63,6 +63,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/products", account.ReadReports, ruleRate, s.listProducts},
 		{http.MethodGet, "/payouts", account.ReadReports, ruleRate, s.listPayouts},
 		{http.MethodGet, "/ledger", account.ReadReports, ruleRate, s.listLedger},
+		{http.MethodPost, "/ledger", account.WriteLedger, ruleRate, s.addEntry},
 		{http.MethodPost, "/statements", account.WriteInfluencers, ruleRate, s.closeStatements},
 		{http.MethodGet, "/statements", account.ReadReports, ruleRate, s.listStatements},
 		{http.MethodGet, "/statements/{id}", account.ReadReports, ruleRate, s.getStatement},

@@ -51,8 +51,11 @@ type statementRecord struct {
 }
 
 type statementLine struct {
-	OrderID string        `json:"orderId"`
-	Date    *string       `json:"date"` // on which the order was created
+	OrderID *string       `json:"orderId"` // null: of no order
+	Of      string        `json:"of"`
+	Kind    *string       `json:"kind"`   // of a manual entry
+	Reason  *string       `json:"reason"` // likewise
+	Date    *string       `json:"date"`   // on which the order was created, or from which the entry counts
 	Amount  commerce.Sum  `json:"amount"`
 	Base    *commerce.Sum `json:"base"`  // of the order's commission, when the statement was closed
 	Cause   *string       `json:"cause"` // why it is below zero
@@ -212,13 +215,17 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 		sum := commerce.SumOf(statement.Currency)
 		for _, l := range list {
 			base := l.Base(statement.Currency)
-			record.Lines = append(record.Lines, statementLine{l.OrderID, orNull(l.Day), sum(l.AmountMinor), base, orNull(l.Cause)})
-			cells = append(cells, []string{reports.CSVText(l.OrderID), l.Day, sum(l.AmountMinor).String(), statement.Currency, cell(base), l.Cause})
+			of, order := orderOf(l.OrderID)
+			record.Lines = append(record.Lines, statementLine{orNull(order), of, orNull(l.Kind), orNull(l.Reason), orNull(l.Day),
+				sum(l.AmountMinor), base, orNull(l.Cause)})
+			cells = append(cells, []string{reports.CSVText(order), l.Day, sum(l.AmountMinor).String(), statement.Currency, cell(base), l.Cause,
+				of, l.Kind, reports.CSVText(l.Reason)})
 		}
 	}
 	a := answer{data: record, pagination: paging}
 	if asCSV {
-		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause"}, cells)
+		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause", "of", "kind", "reason"},
+			cells)
 	}
 	return a, nil
 }

@@ -61,6 +61,7 @@ type companyBatch struct {
 	statements []statements.Statement
 	erasures   []string // ids of those that are asked for
 	payments   []statements.Payment
+	entries    []statements.Entry
 	notices    []facts.Notice
 	rejected   []delivery.Once // records that were rejected
 	factsOnly  bool            // store the facts and queue the orders; compute no outcome

@@ -220,6 +220,12 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 			return err
 		}
 		into.payments = append(into.payments, p)
+	case wire.KindEntry:
+		e, err := statements.ParseEntry(c)
+		if err != nil {
+			return err
+		}
+		into.entries = append(into.entries, e)
 	case wire.KindErasure:
 		into.erasures = append(into.erasures, c.ID)
 	case wire.KindRule, wire.KindSettings:

@@ -71,8 +71,13 @@ func (p *Processor) batchOf(ctx context.Context, part facts.Stored) (batch, erro
 	if index == nil {
 		return batch{}, fmt.Errorf("replay: company %s: %w", part.CompanyID, errNoRules)
 	}
-	return batch{now: p.Now().UTC(), replayed: true,
-		companies: []companyBatch{{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions}}}, nil
+	b := companyBatch{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions}
+	for _, record := range part.Entries {
+		if err := readCommerce(record, &b); err != nil {
+			return batch{}, fmt.Errorf("replay: a stored manual entry: %w", err)
+		}
+	}
+	return batch{now: p.Now().UTC(), replayed: true, companies: []companyBatch{b}}, nil
 }
 
 var errNoRules = errors.New("the store has no such company")

@@ -4,7 +4,9 @@ package processor
 
 import (
 	"context"
+	"slices"
 
+	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
@@ -25,7 +27,44 @@ func (a *application) storeAsked(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.tx.Statements.InsertPayments(ctx, a.company, a.payments)
+	if err := a.tx.Statements.InsertPayments(ctx, a.company, a.payments); err != nil {
+		return err
+	}
+	return a.postEntries(ctx)
+}
+
+// postEntries stores manual entries, and posts each once: of two with one id the first counts. In a replay one that is in a
+// statement is in the ledger already.
+func (a *application) postEntries(ctx context.Context) error {
+	if len(a.entries) == 0 {
+		return nil
+	}
+	first := map[string]bool{}
+	entries := slices.DeleteFunc(slices.Clone(a.entries), func(e statements.Entry) bool {
+		again := first[e.EntryID]
+		first[e.EntryID] = true
+		return again
+	})
+	stored, err := a.tx.Statements.InsertEntries(ctx, a.company, entries)
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e statements.Entry) bool { return !stored[e.EntryID] })
+	accounts := make([]string, len(entries))
+	for i := range entries {
+		accounts[i] = entries[i].Account()
+	}
+	posted, err := a.tx.Outcomes.Ledgers(ctx, a.company, accounts)
+	if err != nil {
+		return err
+	}
+	var postings []ledger.Posting
+	for i := range entries {
+		if len(posted[accounts[i]]) == 0 {
+			postings = append(postings, entries[i].Posting())
+		}
+	}
+	return a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
 }
 
 // askedNext is the id of what the company's merchant has asked for and that is to be done next;

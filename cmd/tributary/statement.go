@@ -85,7 +85,7 @@ func newStatementList() *cobra.Command {
 const mostListed = 10_000
 
 var lineColumns = []column[commerce.StatementLine]{
-	{"orderId", "ORDER", func(l *commerce.StatementLine) any { return l.OrderID }},
+	{"orderId", "ORDER", orderOfLine},
 	{"date", "ORDERED", func(l *commerce.StatementLine) any { return orNone(l.Day) }},
 }
 
@@ -127,6 +127,14 @@ func newStatementShow() *cobra.Command {
 	how.register(cmd)
 	needs(cmd)
 	return cmd
+}
+
+// orderOfLine is the line's order, or its manual entry by kind and reason.
+func orderOfLine(l *commerce.StatementLine) any {
+	if of, _ := l.Account(); of == commerce.OfOrder {
+		return l.OrderID
+	}
+	return l.Kind + ": " + l.Reason
 }
 
 // baseOf is what a share of a line's order was computed on.

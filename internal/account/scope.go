@@ -12,6 +12,7 @@ const (
 	WriteCosts       Scope = "costs.write"
 	ReadReports      Scope = "reports.read"
 	WriteEvidence    Scope = "evidence.write"
+	WriteLedger      Scope = "ledger.write"
 	AssignOrders     Scope = "orders.assign"
 	EraseCustomers   Scope = "customers.erase"
 	ReadPayees       Scope = "payees.read"   // documents, Pix keys and contacts of influencers whole, not masked
@@ -22,9 +23,9 @@ const (
 
 // Scopes lists every scope, in the order in which they are shown.
 var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
-	AssignOrders, EraseCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
+	AssignOrders, WriteLedger, EraseCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
-// named: one that gives orders to influencers, erases persons, sees or changes whom money goes to,
-// or sends events, whose word counts for more, is asked for by name.
+// named: one that gives orders to influencers, writes into the ledger, erases persons, sees or changes whom
+// money goes to, or sends events, whose word counts for more, is asked for by name.
 var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}

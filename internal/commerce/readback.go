@@ -72,7 +72,7 @@ func (c ProductCursor) String() string {
 // ParseProductCursor reads what String wrote.
 func ParseProductCursor(text string) (ProductCursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(raw) > 0 && !IsID(string(raw)) {
+	if err != nil || len(raw) > 0 && !IsLedgerAccount(string(raw)) {
 		return ProductCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
 	}
 	return ProductCursor{ProductID: string(raw)}, nil

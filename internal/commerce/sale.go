@@ -90,7 +90,7 @@ type DaySales struct {
 type LedgerEntry struct {
 	Entry        int
 	At           time.Time
-	Kind         string // earned | reversed | adjusted
+	Kind         string // earned | reversed | adjusted, or one of EntryKinds
 	InfluencerID string
 	Influencer   string
 	AmountMinor  int64
@@ -107,7 +107,7 @@ type LedgerEntry struct {
 }
 
 // Balance is what one influencer has in one currency, in minor units. Held, payable and
-// paid together are the sum of the ledger; what is expected or in review has no entries.
+// paid together are the sum of the ledger without advances; what is expected or in review has no entries.
 type Balance struct {
 	InfluencerID  string
 	Influencer    string
@@ -116,7 +116,7 @@ type Balance struct {
 	ReviewMinor   decimal.Decimal // waits for the merchant's decision
 	HeldMinor     decimal.Decimal // earned; may be paid later
 	PayableMinor  decimal.Decimal // earned; may be paid now
-	PaidMinor     decimal.Decimal // the totals of the statements that were paid
+	PaidMinor     decimal.Decimal // the totals of the statements that were paid, and advances
 }
 
 // ExplainedSale is an order with the explanation of its credit and its ledger.

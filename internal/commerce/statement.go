@@ -59,15 +59,20 @@ type Statement struct {
 // Cursor returns the statement's place in the list.
 func (s Statement) Cursor() StatementCursor { return StatementCursor{s.Rev, s.StatementID} }
 
-// StatementLine is what a statement has of one order, in minor units of the statement's
+// StatementLine is what a statement has of one order, agreement or manual entry, in minor units of the statement's
 // currency.
 type StatementLine struct {
-	OrderID     string
+	OrderID     string // or AccountOf
 	Day         string // on which the order was created, as it was when the statement was closed, YYYY-MM-DD; empty: not known
+	Kind        string // of a manual entry, one of EntryKinds; else empty
+	Reason      string // of a manual entry
 	AmountMinor decimal.Decimal
 	Cause       string // why the newest of what was taken back was taken back (facts.Cause), where AmountMinor is below zero; else empty
 	BaseMinor   *int64 // what a share of the order was computed on when the statement was closed; nil: not known, or in another currency
 }
+
+// Account is of what the line is, one of LedgerSubjects, and the id of that.
+func (l *StatementLine) Account() (of, id string) { return SplitAccount(l.OrderID) }
 
 // Base is the line's base in its statement's currency; nil: it is not known.
 func (l *StatementLine) Base(currency string) *Sum {
@@ -167,12 +172,13 @@ var (
 // LedgerItem is an entry of a company's ledger.
 type LedgerItem struct {
 	LedgerEntry
-	OrderID     string
+	OrderID     string // or AccountOf
+	Reason      string // of a manual entry
 	State       string // one of EntryStates
 	StatementID string // empty: it is in none yet
 }
 
-// EntryID names an entry among all of a company: "<order id>/<number>".
+// EntryID names an entry among all of a company: "<order id>/<number>", or "entry/<id>" of a manual one.
 func (i LedgerItem) EntryID() string { return entryID(i.OrderID, i.Entry) }
 
 // ReversesID is the EntryID of the entry that this one reverses; "": none.
@@ -183,7 +189,15 @@ func (i LedgerItem) ReversesID() string {
 	return entryID(i.OrderID, i.Reverses)
 }
 
-func entryID(orderID string, number int) string { return orderID + "/" + strconv.Itoa(number) }
+func entryID(orderID string, number int) string {
+	if of, id := SplitAccount(orderID); of == OfEntry {
+		return of + "/" + id // it has one entry
+	}
+	return shownAccount(orderID) + "/" + strconv.Itoa(number)
+}
+
+// Account is of what the entry is, one of LedgerSubjects, and the id of that.
+func (i LedgerItem) Account() (of, id string) { return SplitAccount(i.OrderID) }
 
 // Cursor returns the entry's place in the list.
 func (i LedgerItem) Cursor() LedgerCursor { return LedgerCursor{i.At, i.OrderID, i.Entry} }
@@ -192,6 +206,7 @@ func (i LedgerItem) Cursor() LedgerCursor { return LedgerCursor{i.At, i.OrderID,
 type LedgerFilter struct {
 	InfluencerID string
 	State        string // one of EntryStates
+	Of           string // one of LedgerSubjects
 	From, To     string // days on which the entries were posted, YYYY-MM-DD, inclusive
 }
 
@@ -200,6 +215,9 @@ func (f LedgerFilter) Check() (bad Violations) {
 	bad.optionalUUID("influencer_id", f.InfluencerID)
 	if f.State != "" {
 		bad.word(place{}, "state", f.State, EntryStates...)
+	}
+	if f.Of != "" {
+		bad.word(place{}, "of", f.Of, LedgerSubjects...)
 	}
 	for _, day := range []struct{ name, text string }{{"start_date", f.From}, {"end_date", f.To}} {
 		if _, err := ParseDay(day.text, time.UTC); day.text != "" && err != nil {
@@ -233,7 +251,7 @@ func (c LedgerCursor) String() string {
 func ParseLedgerCursor(text string) (LedgerCursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.SplitN(string(raw), ".", 3)
-	if err != nil || len(parts) != 3 || !IsID(parts[2]) {
+	if err != nil || len(parts) != 3 || !IsLedgerAccount(parts[2]) {
 		return LedgerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
 	}
 	micros, badTime := strconv.ParseInt(parts[0], 36, 64)

@@ -20,6 +20,7 @@ const (
 	CauseRule     CauseKind = "rule"     // a changed rule or setting
 	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
 	CauseSnapshot CauseKind = "snapshot" // its evidence was snapshotted: it stays the same
+	CauseManual   CauseKind = "manual"   // a manual entry, which is no order
 )
 
 // Cause is why an outcome was computed. Ledger entries keep it as text. One batch
@@ -33,7 +34,7 @@ type Cause struct {
 }
 
 // String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
-// "evidence <rev>" or "snapshot".
+// "evidence <rev>", "snapshot" or "manual".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
@@ -58,7 +59,7 @@ func ParseCause(text string) (Cause, error) {
 		if c.EventID = rest; rest != "" {
 			return c, nil
 		}
-	case CauseSnapshot:
+	case CauseSnapshot, CauseManual:
 		if rest == "" {
 			return c, nil
 		}

@@ -45,7 +45,7 @@ const maxOrderID = 4 * 255
 // checkID returns ErrNoID for an empty id and ErrLongID for one above maxOrderID.
 func checkID(id string) error {
 	switch {
-	case id == "":
+	case id == "" || commerce.IsAccount(id):
 		return ErrNoID
 	case len(id) > maxOrderID:
 		return ErrLongID

@@ -8,6 +8,7 @@ package ledger
 import (
 	"slices"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -18,7 +19,11 @@ const (
 	Earned   Kind = "earned"   // a line is owed
 	Reversed Kind = "reversed" // an earlier entry is reversed in full
 	Adjusted Kind = "adjusted" // a line is owed in place of one of the same cost that is reversed now
+	// Of manual entries the kinds are commerce.EntryKinds.
 )
+
+// KindProduct is the kind of a memo: it counts as a line of a statement though it has no amount.
+const KindProduct Kind = commerce.EntryProduct
 
 // Entry is one entry of an order's ledger. Its line is owed until another entry
 // reverses it.

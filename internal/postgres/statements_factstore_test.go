@@ -319,6 +319,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 		store.Insert(ctx, company, []closing.Statement{statement}),
 		store.InsertPayments(ctx, company,
 			[]closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
+		second(store.InsertEntries(ctx, company, []closing.Entry{{Entry: wire.Entry{EntryID: statement.StatementID,
+			InfluencerID: statement.InfluencerID, Kind: commerce.EntryBonus, AmountMinor: 1, Currency: "BRL", Day: "2026-03-10"}, AcceptedAt: noon}})),
 		second(store.Next(ctx, company)),
 		second(store.Freeze(ctx, company, statement, 10)),
 		second(store.ClosedBefore(ctx, company, statement)),

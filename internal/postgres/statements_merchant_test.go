@@ -169,6 +169,16 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	must(err)
 	_, err = db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31", InfluencerID: id}, rand.Reader)
 	must(err, commerce.ErrNotFound)
+	entry := commerce.NewEntry{EntryID: id, InfluencerID: id, Kind: commerce.EntryBonus, AmountMinor: 1, Currency: "BRL", Day: "2026-03-01"}
+	_, err = db.ClaimEntry(ctx, author, entry)
+	must(err, commerce.ErrNotFound)
+	must(opened.Pool().QueryRow(ctx, `select influencer_id::text from influencer where company_id = $1 limit 1`,
+		author.CompanyID).Scan(&entry.InfluencerID))
+	_, err = db.ClaimEntry(ctx, author, entry)
+	must(err)
+	entry.AmountMinor++
+	_, err = db.ClaimEntry(ctx, author, entry)
+	must(err, commerce.ErrEntryExists)
 	asked, err := db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader)
 	must(err)
 	if len(asked) != 1 {

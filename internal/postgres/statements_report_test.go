@@ -90,7 +90,7 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.CompanyName(ctx, company)
 	must(err)
-	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{}, commerce.LedgerCursor{}, 10)
+	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{Of: commerce.OfOrder}, commerce.LedgerCursor{}, 10)
 	must(err)
 }
 

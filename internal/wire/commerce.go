@@ -16,6 +16,7 @@ const (
 	KindEvidence  Kind = "evidence"  // a decision about an influencer's evidence for an order
 	KindStatement Kind = "statement" // a statement of an influencer is to be closed
 	KindPayment   Kind = "payment"   // a statement was paid
+	KindEntry     Kind = "entry"     // a manual entry of an influencer's ledger
 	KindErasure   Kind = "erasure"   // a person is to be erased
 )
 
@@ -31,7 +32,7 @@ type Commerce struct {
 	CompanyID  string          `json:"companyId"`
 	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, microseconds: of two orders one process accepted, the later has the later time
 	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
-	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement, Payment or Erasure
+	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement, Payment, Entry or Erasure
 }
 
 // Order is the body of an order record: one version as the merchant sent it.
@@ -224,6 +225,17 @@ type Payment struct {
 	StatementID string    `json:"statementId"`
 	PaidAt      time.Time `json:"paidAt"`
 	Reference   string    `json:"reference"`
+}
+
+// Entry is the body of a manual entry's record.
+type Entry struct {
+	EntryID      string `json:"entryId"`
+	InfluencerID string `json:"influencerId"`
+	Kind         string `json:"kind"`        // commerce.EntryKinds
+	AmountMinor  int64  `json:"amountMinor"` // as it stands in the ledger, in minor units of Currency: an advance is negative
+	Currency     string `json:"currency"`    // ISO 4217
+	Day          string `json:"day"`         // from which it counts, YYYY-MM-DD
+	Reason       string `json:"reason"`
 }
 
 // Result is the value of a record of results.v1: a hint, never the truth.

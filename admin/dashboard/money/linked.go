@@ -164,7 +164,7 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 	if page.Closed {
 		page.amounts(printer, statement)
 		after := r.URL.Query().Get("after")
-		if after != "" && !commerce.IsID(after) {
+		if after != "" && !commerce.IsLedgerAccount(after) {
 			s.Problem(w, r, http.StatusBadRequest, "bad_address")
 			return
 		}
@@ -181,7 +181,7 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 			page.First = v.path
 		}
 		for _, line := range lines {
-			row := linkedLine{Order: scrub.Text(line.OrderID), Day: printer.Day(line.Day),
+			row := linkedLine{Order: lineName(printer, &line), Day: printer.Day(line.Day),
 				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()}
 			if line.AmountMinor.IsNegative() {
 				row.Why = takenBack(printer, line.Cause)
@@ -189,7 +189,7 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 			if base := line.Base(statement.Currency); base != nil {
 				row.Base = printer.Sum(base.Minor, base.Currency)
 			}
-			if v.order != nil {
+			if v.order != nil && !commerce.IsAccount(line.OrderID) {
 				row.Href = v.order(line.OrderID)
 			}
 			page.Lines = append(page.Lines, row)
@@ -197,6 +197,14 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 	}
 	w.Header().Set("Content-Security-Policy", linkedPolicy)
 	s.Render(w, r, http.StatusOK, "linked.html", page)
+}
+
+// lineName names what a line is of: the order, or the manual entry with its reason.
+func lineName(l *lang.Printer, line *commerce.StatementLine) string {
+	if of, _ := line.Account(); of == commerce.OfOrder {
+		return scrub.Text(line.OrderID)
+	}
+	return l.T("linked.entry", l.T("entry."+line.Kind), scrub.Text(line.Reason))
 }
 
 // amounts writes what a closed statement has, and what becomes of it.
@@ -260,7 +268,11 @@ func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVie
 		if sum := line.Base(statement.Currency); sum != nil {
 			base = sum.String()
 		}
-		_ = out.Write([]string{"order", reports.CSVText(scrub.Text(line.OrderID)), line.Day, amount(line.AmountMinor), statement.Currency, base})
+		kind, name := "order", line.OrderID
+		if of, _ := line.Account(); of == commerce.OfEntry {
+			kind, name = line.Kind, line.Reason
+		}
+		_ = out.Write([]string{kind, reports.CSVText(scrub.Text(name)), line.Day, amount(line.AmountMinor), statement.Currency, base})
 	})
 	out.Flush()
 	if err != nil || out.Error() != nil {

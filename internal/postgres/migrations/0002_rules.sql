@@ -142,6 +142,8 @@ create table cost (
   is_coupon_cost   boolean not null,
   start_date       date not null,
   end_date         date, -- inclusive
+  owed_from        date, -- the value is owed from this day on; null: there is none
+  until            date, -- the first day on which the value is owed no more, as it was removed; null: it goes on
   rev              bigint not null,
   created_at       timestamptz not null default now(),
   deleted_at       timestamptz,
@@ -150,6 +152,7 @@ create table cost (
   check (value_minor = 0 or frequency is not null)
 );
 create index cost_influencer on cost (company_id, influencer_id);
+create index cost_agreement on cost (company_id, influencer_id) where owed_from is not null;
 
 -- Costs of running the store (rent, platforms…). They move no credit, so they
 -- carry no revision. A change counts from its day on, and a removal too.

@@ -54,13 +54,13 @@ cross join lateral json_array_elements(p.credits) as l (c);
 -- Append-only. The net per (order, cost, currency) is what is owed.
 create table ledger_entry (
   company_id    text not null,
-  order_id      text not null,
-  entry         int not null, -- 1, 2, … within the order
+  order_id      text not null, -- of no order: commerce.AccountOf an agreement or a manual entry, which no order's id can be
+  entry         int not null,  -- 1, 2, … within the order
   at            timestamptz not null,
-  kind          text not null check (kind in ('earned', 'reversed', 'adjusted')),
+  kind          text not null check (kind in ('earned', 'reversed', 'adjusted', 'bonus', 'adjustment', 'advance', 'product')),
   influencer_id uuid not null,
   campaign_id   text,
-  cost_id       uuid not null,
+  cost_id       uuid not null, -- or the manual entry's id
   amount_minor  bigint not null,
   currency      text not null,
   payable_on    date not null,
@@ -68,7 +68,7 @@ create table ledger_entry (
   rule_rev      bigint not null,
   cause         text not null, -- what made it (facts.Cause)
   statement_id  uuid,   -- the statement that it is in, set once; null: in none yet, and day and base_minor are null
-  day           date,   -- the order's, in the store's time zone, as it was when the entry was put into the statement
+  day           date,   -- the order's, in the store's time zone, as it was when the entry was put into the statement; else payable_on
   base_minor    bigint, -- of the order's commission, as it was then; null: the order is in another currency
   primary key (company_id, order_id, entry)
 );
@@ -76,8 +76,42 @@ create index ledger_influencer on ledger_entry (company_id, influencer_id, at);
 create index ledger_at on ledger_entry (company_id, at, order_id, entry);
 create index ledger_payable on ledger_entry (company_id, influencer_id, currency, payable_on) include (amount_minor)
   where statement_id is null;
+-- Advances are paid when they are made: balances sum them.
+create index ledger_advance on ledger_entry (company_id, influencer_id, currency) include (amount_minor) where kind = 'advance';
 -- Entries are summed in the order of bytes, some at a time.
 create index ledger_statement on ledger_entry (company_id, statement_id, order_id collate "C", entry) where statement_id is not null;
+
+-- What the merchant wrote into the ledger by hand. A row is there before its record is sent, so that an id has one content.
+create table manual_entry (
+  company_id    text not null,
+  entry_id      uuid not null,
+  influencer_id uuid not null,
+  kind          text not null check (kind in ('bonus', 'adjustment', 'advance', 'product')),
+  amount_minor  bigint not null, -- as in the ledger: an advance is negative
+  currency      text not null,
+  day           date not null,   -- from which it counts
+  reason        text not null,
+  asked_at      timestamptz not null,
+  actor         text not null,
+  accepted_at   timestamptz,     -- when its record was sent; null: the record has not come yet, and nothing is posted
+  primary key (company_id, entry_id)
+);
+create index manual_entry_day on manual_entry (company_id, day) where accepted_at is not null and amount_minor <> 0;
+
+-- The last day that is closed: what agreements owe is posted up to it. It follows from a clock, so it is a fact.
+create table closed_day (
+  company_id text not null,
+  day        date not null,
+  primary key (company_id)
+);
+
+-- Influencers whose agreements are to be posted.
+create table agreement_queue (
+  company_id    text not null,
+  influencer_id uuid not null,
+  cause         text not null,
+  primary key (company_id, influencer_id)
+);
 
 -- A statement of one influencer and currency. What was asked for is there from the
 -- beginning. What the processor found is null until it has closed the statement, and

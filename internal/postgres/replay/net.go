@@ -19,7 +19,8 @@ const netAmounts = `
 		where c.company_id = $1 and m.amount is not null
 		union all
 		select order_id, 'ledger', cost_id || ' ' || payable_on, '', influencer_id::text, currency, sum(amount_minor)::text
-		from ledger_entry where company_id = $1 group by order_id, influencer_id, cost_id, payable_on, currency having sum(amount_minor) <> 0
+		from ledger_entry where company_id = $1 group by order_id, influencer_id, cost_id, payable_on, currency
+		having sum(amount_minor) <> 0 or bool_or(kind = 'product')
 		union all
 		select p.order_id, 'payout', p.state, '', coalesce(p.influencer_id::text, ''), coalesce(o.currency, ''), p.commission_minor::text
 		from payout p left join orders o on o.company_id = p.company_id and o.order_id = p.order_id where p.company_id = $1

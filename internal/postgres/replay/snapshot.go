@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -90,10 +91,11 @@ const (
 	eventsPerPage    = 500
 	decisionsPerPage = 500
 	versionsPerPage  = 200
+	entriesPerPage   = 500
 )
 
-// Facts returns a company's stored facts, in parts: first its events, then decisions,
-// then versions of orders, so that most orders are computed once.
+// Facts returns a company's stored facts, in parts: first its events, then decisions, manual
+// entries, then versions of orders, so that most orders are computed once.
 func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.Stored, error] {
 	return func(yield func(facts.Stored, error) bool) {
 		goOn := pages(eventsPerPage, func(after *facts.Event) ([]facts.Event, error) { return s.events(ctx, companyID, after) },
@@ -105,6 +107,12 @@ func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.
 		},
 			func(page []facts.Decision, err error) bool {
 				return yield(facts.Stored{CompanyID: companyID, Decisions: page}, err)
+			})
+		goOn = goOn && pages(entriesPerPage, func(after *wire.Commerce) ([]wire.Commerce, error) {
+			return s.entries(ctx, companyID, after)
+		},
+			func(page []wire.Commerce, err error) bool {
+				return yield(facts.Stored{CompanyID: companyID, Entries: page}, err)
 			})
 		_ = goOn && pages(versionsPerPage, func(after *facts.OrderVersion) ([]facts.OrderVersion, error) {
 			return s.versions(ctx, companyID, after)
@@ -170,6 +178,32 @@ func (s *Snapshot) decisions(ctx context.Context, companyID string, after *facts
 		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "influencer_id": id, "rev": after.Rev, "most": decisionsPerPage})
 	if err != nil {
 		return nil, fmt.Errorf("stored decisions of %s: %w", companyID, err)
+	}
+	return list, nil
+}
+
+// entries are the records of the manual entries of which one has come.
+func (s *Snapshot) entries(ctx context.Context, companyID string, after *wire.Commerce) ([]wire.Commerce, error) {
+	id := after.ID
+	if id == "" {
+		id = noID
+	}
+	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (wire.Commerce, error) {
+		var e wire.Entry
+		c := wire.Commerce{V: wire.CommerceVersion, Kind: wire.KindEntry, CompanyID: companyID}
+		err := row.Scan(&e.EntryID, &e.InfluencerID, &e.Kind, &e.AmountMinor, &e.Currency, postgres.Day(&e.Day), &e.Reason, &c.Actor,
+			&c.AcceptedAt)
+		if err == nil {
+			c.ID = e.EntryID
+			c.Body, err = json.Marshal(e)
+		}
+		return c, err
+	}, `
+		select entry_id::text, influencer_id::text, kind, amount_minor, currency, day, reason, actor, accepted_at from manual_entry
+		where company_id = @company_id and entry_id > @after::uuid and accepted_at is not null
+		order by entry_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": id, "most": entriesPerPage})
+	if err != nil {
+		return nil, fmt.Errorf("stored manual entries of %s: %w", companyID, err)
 	}
 	return list, nil
 }

@@ -26,7 +26,7 @@ func balanceColumns(b *commerce.Balance) postgres.Columns {
 // balances sums what is not closed yet, and the statements. Of the ledger it reads the
 // entries that are in no statement, and those of statements that are closing; of a closed
 // statement it reads the total: one that is paid or may be paid, or the last one's that
-// is carried. What has no entries are the current outcomes of orders that are pending
+// is carried. Advances are paid beside them. What has no entries are the current outcomes of orders that are pending
 // or in review.
 var balances = `
 	select ` + postgres.List(balanceColumns) + `
@@ -38,6 +38,9 @@ var balances = `
 				coalesce(sum(amount_minor) filter (where payable_on > @day::date), 0) as held,
 				coalesce(sum(amount_minor) filter (where payable_on <= @day::date), 0) as payable, 0 as paid
 			from ledger_entry where company_id = @company_id and statement_id is null group by influencer_id, currency
+			union all
+			select influencer_id, currency, 0, 0, 0, 0, -sum(amount_minor) from ledger_entry
+			where company_id = @company_id and kind = 'advance' group by influencer_id, currency
 			union all
 			select s.influencer_id, s.currency, 0, 0, 0, l.amount_minor, 0
 			from statement s join ledger_entry l on l.company_id = s.company_id and l.statement_id = s.statement_id

@@ -82,7 +82,7 @@ func TestAStatementHasNoLineOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := fmt.Sprint(lines), "[{o2 2026-03-10 200  <nil>} {o3 2026-03-10 5  <nil>}]"; got != want {
+	if got, want := fmt.Sprint(lines), "[{o2 2026-03-10   200  <nil>} {o3 2026-03-10   5  <nil>}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

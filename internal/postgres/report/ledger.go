@@ -14,6 +14,7 @@ import (
 func itemColumns(i *commerce.LedgerItem) postgres.Columns {
 	return append(ledgerColumns(&i.LedgerEntry),
 		postgres.Into("l.order_id", &i.OrderID),
+		postgres.Into("coalesce(m.reason, '')", &i.Reason),
 		postgres.Into("l.state", &i.State),
 		postgres.Into("coalesce(l.statement_id::text, '')", &i.StatementID))
 }
@@ -32,6 +33,7 @@ const entries = `
 		and payable_on > @day::date as held, coalesce(statement_id in (select statement_id from paid), false) as paid
 		from ledger_entry
 		where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)
+			and (@of::text is null or starts_with(order_id, @of) and (@of <> '' or not starts_with(order_id, E'\x01')))
 			and (@from::timestamptz is null or at >= @from) and (@before::timestamptz is null or at < @before)
 			and (@after_at::timestamptz is null or (at, order_id, entry) < (@after_at, @after_order, @after_entry::int))) e
 	where @state::text is null or case @state when 'held' then e.held when 'paid' then e.paid else not e.held and not e.paid end
@@ -46,19 +48,33 @@ func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, fi
 		return nil, err
 	}
 	args := pgx.NamedArgs{"company_id": companyID, "day": day, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID),
-		"state": postgres.NullIfEmpty(filter.State),
-		"from":  dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
+		"state": postgres.NullIfEmpty(filter.State), "of": beginningOf(filter.Of),
+		"from": dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
 		"after_at": postgres.NullIfZero(after.At), "after_order": after.OrderID, "after_entry": after.Entry, "most": limit}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), `
 		select `+postgres.List(itemColumns)+`
 		from (`+entries+`) l
 		left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
 		left join cost k on k.company_id = @company_id and k.cost_id = l.cost_id
+		left join manual_entry m on m.company_id = @company_id and m.entry_id = l.cost_id
 		order by l.at desc, l.order_id desc, l.entry desc`, args)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: ledger of %s: %w", companyID, postgres.Translate(err))
 	}
 	return list, nil
+}
+
+// beginningOf is what the accounts of one of commerce.LedgerSubjects begin with; nil: all.
+func beginningOf(of string) *string {
+	begin := ""
+	switch of {
+	case "":
+		return nil
+	case commerce.OfOrder:
+	default:
+		begin = commerce.AccountOf(of, "")
+	}
+	return &begin
 }
 
 // dayStart is the first instant of a day, or of one some days later; nil for no day.

@@ -93,20 +93,24 @@ func lineColumns(l *commerce.StatementLine) postgres.Columns {
 		postgres.Into("l.day", postgres.Day(&l.Day)),
 		postgres.Into("l.amount", &l.AmountMinor),
 		postgres.Into("l.base", &l.BaseMinor),
+		postgres.Into("coalesce(m.kind, '')", &l.Kind),
+		postgres.Into("coalesce(m.reason, '')", &l.Reason),
 		postgres.Into("case when l.amount < 0 then coalesce(l.cause, '') else '' end", &l.Cause),
 	}
 }
 
-// StatementLines returns what a statement has of each order: sums that are not zero,
+// StatementLines returns what a statement has of each order: sums that are not zero, and memos,
 // by order id, after one; at most limit.
 func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(lineColumns), `
 		select `+postgres.List(lineColumns)+`
 		from (
-			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base,
+			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base, min(cost_id::text) as cost,
 				(array_agg(cause order by entry desc) filter (where kind = 'reversed'))[1] as cause from ledger_entry
 			where company_id = @company_id and statement_id = @statement_id and order_id collate "C" > @after
-			group by 1 having sum(amount_minor) <> 0 order by 1 limit @most) l
+			group by 1
+			having sum(amount_minor) <> 0 or bool_or(kind = 'product') order by 1 limit @most) l
+		left join manual_entry m on m.company_id = @company_id and m.entry_id = l.cost::uuid
 		order by l.order_id`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "after": after, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: lines of statement %s of %s: %w", statementID, companyID, postgres.Translate(err))

@@ -68,6 +68,56 @@ func (t Statements) InsertPayments(ctx context.Context, companyID string, paymen
 	return postgres.Exec(ctx, t.tx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
 }
 
+var entryRows = postgres.Rows[statements.Entry]{
+	postgres.Col("entry_id", "uuid", func(e *statements.Entry) string { return e.EntryID }),
+	postgres.Col("influencer_id", "uuid", func(e *statements.Entry) string { return e.InfluencerID }),
+	postgres.Col("kind", "text", func(e *statements.Entry) string { return e.Kind }),
+	postgres.Col("amount_minor", "bigint", func(e *statements.Entry) int64 { return e.AmountMinor }),
+	postgres.Col("currency", "text", func(e *statements.Entry) string { return e.Currency }),
+	postgres.Col("day", "date", func(e *statements.Entry) string { return e.Day }),
+	postgres.Col("reason", "text", func(e *statements.Entry) string { return e.Reason }),
+	postgres.Col("accepted_at", "timestamptz", func(e *statements.Entry) time.Time { return e.AcceptedAt }),
+	postgres.Col("actor", "text", func(e *statements.Entry) string { return e.Actor }),
+}
+
+// insertEntries takes the record's content where the stored row waits for its record. The row of the audit log has the
+// entry's id: it is written once.
+var insertEntries = `
+	with stored as (
+		insert into manual_entry as m (company_id, entry_id, influencer_id, kind, amount_minor, currency, day, reason, asked_at, actor,
+			accepted_at)
+		select @company_id, entry_id, influencer_id, kind, amount_minor, currency, day, reason, accepted_at, actor, accepted_at
+		from ` + entryRows.Unnest("e") + `
+		on conflict (company_id, entry_id) do update set influencer_id = excluded.influencer_id, kind = excluded.kind,
+			amount_minor = excluded.amount_minor, currency = excluded.currency, day = excluded.day, reason = excluded.reason,
+			actor = excluded.actor, accepted_at = excluded.accepted_at
+		where m.accepted_at is null
+		returning entry_id, influencer_id, kind, amount_minor, currency, day, reason, actor, accepted_at),
+	told as (
+		insert into audit_log (company_id, audit_id, at, actor, action, subject, detail)
+		select @company_id, entry_id, accepted_at, actor, 'ledger.entry', entry_id::text, jsonb_build_object('influencer_id', influencer_id,
+			'kind', kind, 'amount_minor', amount_minor, 'currency', currency, 'date', day, 'reason', reason)
+		from stored
+		on conflict (company_id, audit_id) do nothing returning 1)
+	select entry_id::text from stored`
+
+// InsertEntries stores manual entries that are not stored yet, with their rows of the audit log, and returns their ids. No
+// id may be there twice.
+func (t Statements) InsertEntries(ctx context.Context, companyID string, entries []statements.Entry) (map[string]bool, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	ids, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], insertEntries, entryRows.Args(entries, pgx.NamedArgs{"company_id": companyID}))
+	if err != nil {
+		return nil, fmt.Errorf("store manual entries: %w", err)
+	}
+	stored := map[string]bool{}
+	for _, id := range ids {
+		stored[id] = true
+	}
+	return stored, nil
+}
+
 // Next returns the first statement of a company that is not closed, nil where
 // there is none.
 func (t Statements) Next(ctx context.Context, companyID string) (*statements.Statement, error) {
@@ -93,11 +143,12 @@ func (t Statements) Next(ctx context.Context, companyID string) (*statements.Sta
 
 // Freeze puts ledger entries of a statement's influencer and currency into the
 // statement, at most limit: those that are in none and may be paid by its last day. The
-// order's day and the base of its commission stay with an entry from then on. It returns how
+// order's day, or that of an entry of no order, and the base of its commission stay with an entry from then on. It returns how
 // many there were.
 func (t Statements) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
-		update ledger_entry l set statement_id = @statement_id::uuid, day = o.day, base_minor = p.base_minor
+		update ledger_entry l set statement_id = @statement_id::uuid,
+			day = coalesce(o.day, case when starts_with(l.order_id, E'\x01') then l.payable_on end), base_minor = p.base_minor
 		from (
 			select order_id, entry from ledger_entry
 			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null

@@ -2,6 +2,8 @@
 // "Statements"): it takes the records, puts ledger entries into the first statement that is open,
 // sums them, and says what the closed statement has and carries.
 //
+// It takes manual entries too, which go into the ledger as they come.
+//
 // The processor stores the records with a batch, and calls CloseNext between two batches.
 // internal/postgres/upkeep has the SQL. There is no clock and no rule of attribution here.
 package statements
@@ -16,6 +18,7 @@ import (
 type Store interface {
 	Insert(ctx context.Context, companyID string, asked []Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []Payment) error
+	InsertEntries(ctx context.Context, companyID string, entries []Entry) (stored map[string]bool, err error)
 	Next(ctx context.Context, companyID string) (*Statement, error)
 	Freeze(ctx context.Context, companyID string, s Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s Statement) (*Closed, error)

@@ -68,6 +68,7 @@ type Sum struct {
 	Order    string                     `json:"order"`  // the last entry's
 	Number   int                        `json:"number"` // likewise
 	Net      map[string]decimal.Decimal `json:"net"`    // of that order, by the day on which it may be paid
+	Memo     bool                       `json:"memo"`   // of that order: it is a line whatever its sum
 	Digest   []byte                     `json:"digest"` // SHA-256 of the digest of the entries before and the last entry; nil: no entry
 }
 
@@ -75,9 +76,9 @@ type Sum struct {
 func (s *Sum) Add(orderID string, e ledger.Entry) {
 	if s.Count == 0 || s.Order != orderID {
 		s.endOrder()
-		s.Order, s.Net = orderID, map[string]decimal.Decimal{}
+		s.Order, s.Net, s.Memo = orderID, map[string]decimal.Decimal{}, false
 	}
-	s.Count, s.Number = s.Count+1, e.Number
+	s.Count, s.Number, s.Memo = s.Count+1, e.Number, s.Memo || e.Kind == ledger.KindProduct
 	amount := decimal.NewFromInt(e.AmountMinor)
 	s.Amount, s.Net[e.PayableOn] = s.Amount.Add(amount), s.Net[e.PayableOn].Add(amount)
 	// JSON, so that no two entries have one text, whatever is in an order's id.
@@ -101,8 +102,8 @@ func (s *Sum) endOrder() {
 			s.FirstDay = day
 		}
 	}
-	if !whole.IsZero() {
+	if !whole.IsZero() || s.Memo {
 		s.Lines++
 	}
-	s.Net = nil
+	s.Net, s.Memo = nil, false
 }
