@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 )
@@ -159,7 +160,7 @@ func askToArchive(cmd *cobra.Command, companies []commerce.Company) error {
 // askYes says what would be done and asks at a terminal. Without one, and where the answer is
 // not yes, it is an error.
 func askYes(cmd *cobra.Command, what, prompt string) error {
-	if file, ok := cmd.InOrStdin().(*os.File); ok && !isTerminal(file) {
+	if file, ok := cmd.InOrStdin().(*os.File); ok && !term.IsTerminal(int(file.Fd())) {
 		return fmt.Errorf("%s: give --yes, since nobody can be asked here", what)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s.\n%s", what, prompt)

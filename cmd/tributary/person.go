@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/tributary-io/tributary/admin/dashboard/login"
 	"github.com/tributary-io/tributary/internal/account"
@@ -57,7 +58,7 @@ func newPersonCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Checked before a password is read.
+			// Checked before the person has to type a password.
 			if _, err := db.PersonByEmail(ctx, email); !errors.Is(err, commerce.ErrNotFound) {
 				return alreadyThere(email, err)
 			}
@@ -244,7 +245,7 @@ func (p *passwordFlag) read(cmd *cobra.Command) (text string, generated bool, er
 		}
 		return rand.Text()[:20], true, nil // 100 random bits
 	case "-":
-		text, err = readPassword(cmd.InOrStdin())
+		text, err = askPassword(cmd)
 	default:
 		var file *os.File
 		if file, err = os.Open(p.file); err == nil {
@@ -261,19 +262,16 @@ func (p *passwordFlag) read(cmd *cobra.Command) (text string, generated bool, er
 	return text, false, nil
 }
 
-// readPassword reads standard input. A terminal is refused: it would show what is typed.
-func readPassword(in io.Reader) (string, error) {
-	if file, ok := in.(*os.File); ok && isTerminal(file) {
-		return "", errors.New("standard input is a terminal, which would show the password: " +
-			"pipe it in, name a file, or leave the flag out, and a password is made")
+// askPassword reads standard input. On a terminal, what is typed is not shown.
+func askPassword(cmd *cobra.Command) (string, error) {
+	in := cmd.InOrStdin()
+	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		fmt.Fprint(cmd.ErrOrStderr(), "Password: ")
+		text, err := term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(cmd.ErrOrStderr())
+		return string(text), err
 	}
 	return firstLine(in)
-}
-
-// isTerminal reports whether somebody may type into a file. It takes every character device for a terminal.
-func isTerminal(file *os.File) bool {
-	is, err := file.Stat()
-	return err == nil && is.Mode()&os.ModeCharDevice != 0
 }
 
 func firstLine(in io.Reader) (string, error) {

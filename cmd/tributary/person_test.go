@@ -130,19 +130,3 @@ func TestPersonSaysWhatIsWrong(t *testing.T) {
 	f("--role", "create", "bia@loja.example", "--company", live.CompanyID, "--role", "boss")
 	f("no such file", "passwd", "ana@loja.example", "--password-file", "/nowhere/password")
 }
-
-// What a terminal would show while it is typed is not read. A device that is no terminal is refused in the same words.
-func TestAPasswordIsNotTypedAtATerminal(t *testing.T) {
-	t.Parallel()
-	if _, err := readPassword(strings.NewReader("from a pipe\n")); err != nil {
-		t.Error(err)
-	}
-	device, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.Close()
-	if text, err := readPassword(device); err == nil || !strings.Contains(err.Error(), "would show the password") {
-		t.Errorf("%q, %v", text, err)
-	}
-}
