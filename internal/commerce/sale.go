@@ -115,8 +115,15 @@ type Balance struct {
 	ExpectedMinor decimal.Decimal // of pending orders
 	ReviewMinor   decimal.Decimal // waits for the merchant's decision
 	HeldMinor     decimal.Decimal // earned; may be paid later
-	PayableMinor  decimal.Decimal // earned; may be paid now
+	PayableMinor  decimal.Decimal // earned; may be paid now: the due, what was carried, and what no closed statement has
+	DueMinor      decimal.Decimal // the totals of closed statements that are to be paid
+	CarriedMinor  decimal.Decimal // the total of the last statement, where it is carried to the next one
 	PaidMinor     decimal.Decimal // the totals of the statements that were paid, and advances
+}
+
+// OpenMinor is what may be paid and no closed statement has.
+func (b *Balance) OpenMinor() decimal.Decimal {
+	return b.PayableMinor.Sub(b.DueMinor).Sub(b.CarriedMinor)
 }
 
 // ExplainedSale is an order with the explanation of its credit and its ledger.

@@ -86,6 +86,17 @@ func (l *StatementLine) Base(currency string) *Sum {
 type StatementFilter struct {
 	InfluencerID string
 	State        string
+	Name         string // a part of the influencer's name, in any case
+	Carried      *bool  // whether the total is carried to the next statement
+}
+
+// StatementTotal is how many statements of a state and a currency there are, and what they sum to, in minor units.
+type StatementTotal struct {
+	State      string // one of StatementStates
+	Carried    bool   // the totals are in later statements too
+	Currency   string
+	Count      int64
+	TotalMinor decimal.Decimal
 }
 
 // Check returns every rule that the filter breaks.

@@ -81,6 +81,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	signStatements(t, fix, day)
 	_, err = db.Statements(ctx, company, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
 	must(err)
+	_, err = db.StatementTotals(ctx, company, commerce.StatementFilter{Name: "ana"})
+	must(err)
 	const id = "019cd7a4-2e00-7000-8000-000000000001"
 	_, err = db.Statement(ctx, company, id)
 	must(err, commerce.ErrNotFound)

@@ -118,10 +118,14 @@ func (s *Pages) reviewsFile(ctx context.Context, _ *http.Request, v site.Request
 	}
 }
 
-func (s *Pages) statementsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
+func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
+	filter, _, ok := statementFilter(r.URL.Query())
+	if !ok {
+		return site.ErrBadAddress
+	}
 	var after commerce.StatementCursor
 	for {
-		list, err := s.db.Statements(ctx, v.Current.CompanyID, commerce.StatementFilter{}, after, site.RowsPerRead)
+		list, err := s.db.Statements(ctx, v.Current.CompanyID, filter, after, site.RowsPerRead)
 		if err != nil {
 			return err
 		}

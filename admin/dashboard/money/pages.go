@@ -59,6 +59,7 @@ type Database interface {
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
 	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
 		limit int) ([]commerce.Statement, error)
+	StatementTotals(ctx context.Context, companyID string, filter commerce.StatementFilter) ([]commerce.StatementTotal, error)
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 	// LinkedStatement returns commerce.ErrNotFound where the links of that number were

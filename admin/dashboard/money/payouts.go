@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -38,7 +39,22 @@ type payoutsPage struct {
 	Waiting   bool  // some wait for a decision
 	Waiting64 int64 // how many, up to a page
 	Reviews   string
+	Payable   []site.Tile // what may be paid, part by part
 	Overview  []site.Tile
+}
+
+// The sums of the page. The first ones are the parts of what may be paid: they add up to it.
+var (
+	payableParts = []string{"due", "open", "carried", "deducted"}
+	otherSums    = []string{"held", "review", "expected", "paid"}
+)
+
+// partOf is the part of an amount that is not due: what is below zero is deducted from what comes later.
+func partOf(part string, minor decimal.Decimal) string {
+	if minor.IsNegative() {
+		return "deducted"
+	}
+	return part
 }
 
 type balanceRow struct {
@@ -67,6 +83,10 @@ type reviewRow struct {
 type statementsPage struct {
 	site.Head
 	List        []statementRow
+	Name        string // a part of an influencer's name, as it was searched
+	States      []site.Option
+	Sum         string // how many there are, and what they sum to
+	Narrowed    bool
 	More, First string
 	Today       string
 	Closing     bool   // some are being closed: the page asks for itself again
@@ -80,10 +100,11 @@ type statementsPage struct {
 }
 
 type statementRow struct {
-	ID, Influencer, Period, Opening, Total, State, StateText, Paid string
-	Href                                                           string // of its page; empty: it is being closed
-	Lines                                                          int64
-	Payable, Closed                                                bool
+	ID, Influencer, Period, Total, State, StateText, Paid string
+	Opening                                               string // what it has of the one before; empty: nothing
+	Href                                                  string // of its page; empty: it is being closed
+	Lines                                                 int64
+	Payable, Closed                                       bool
 }
 
 func (s *Pages) payoutRoutes() []site.Route {
@@ -104,10 +125,19 @@ func (s *Pages) payouts(w http.ResponseWriter, r *http.Request, v site.Request) 
 	s.showPayouts(w, r, v, http.StatusOK, s.closingForm(v, nil))
 }
 
-// closingForm asks up to which day statements are made.
+// lastOfMonthBefore is the last day of the month before a day's, both YYYY-MM-DD.
+func lastOfMonthBefore(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return t.AddDate(0, 0, -t.Day()).Format(time.DateOnly)
+}
+
+// closingForm asks up to which day statements are made: the month before is proposed.
 func (s *Pages) closingForm(v site.Request, typed map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "payouts", typed)
-	f.Add(site.Field{Name: "end_date", Type: "date", Required: true, Value: s.DayOf(v)})
+	f.Add(site.Field{Name: "end_date", Type: "date", Required: true, Value: lastOfMonthBefore(s.DayOf(v))})
 	return f
 }
 
@@ -130,7 +160,10 @@ func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Reque
 		return
 	}
 	page.Waiting, page.Waiting64 = len(waiting) > 0, int64(len(waiting))
-	total := map[string]sums{"expected": {}, "review": {}, "held": {}, "payable": {}, "paid": {}}
+	total := map[string]sums{}
+	for _, kind := range slices.Concat(payableParts, otherSums, []string{"payable"}) {
+		total[kind] = sums{}
+	}
 	for _, b := range list {
 		sum := func(kind string, minor decimal.Decimal) string {
 			total[kind].add(b.Currency, minor)
@@ -139,18 +172,24 @@ func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Reque
 			}
 			return v.Lang.Sum(minor, b.Currency)
 		}
+		sum("due", b.DueMinor)
+		sum(partOf("open", b.OpenMinor()), b.OpenMinor())
+		sum(partOf("carried", b.CarriedMinor), b.CarriedMinor)
 		page.List = append(page.List, balanceRow{
 			Influencer: b.Influencer, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", b.InfluencerID),
 			Expected: sum("expected", b.ExpectedMinor), Review: sum("review", b.ReviewMinor), Held: sum("held", b.HeldMinor),
 			Payable: sum("payable", b.PayableMinor), Paid: sum("paid", b.PaidMinor),
 		})
 	}
-	for _, kind := range []string{"expected", "review", "held", "payable", "paid"} {
-		lines := total[kind].lines(v.Lang, v.Current.Currency)
-		page.Overview = append(page.Overview,
-			site.Tile{ID: kind, Label: v.Lang.T("payouts." + kind), Lines: lines, Note: v.Lang.T("payouts." + kind + "_note"),
-				Size: site.SizeOf(lines...)})
+	tiles := func(kinds []string) (list []site.Tile) {
+		for _, kind := range kinds {
+			lines := total[kind].lines(v.Lang, v.Current.Currency)
+			list = append(list, site.Tile{ID: kind, Label: v.Lang.T("payouts." + kind), Lines: lines,
+				Note: v.Lang.T("payouts." + kind + "_note"), Size: site.SizeOf(lines...)})
+		}
+		return list
 	}
+	page.Payable, page.Overview = tiles(payableParts), tiles(otherSums)
 	s.Render(w, r, status, "payouts.html", page)
 }
 
@@ -248,15 +287,31 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
 	page.Blocked = !v.Current.RestoredAt.IsZero()
 	page.Payouts, page.Clean = site.StorePath(site.PayoutsPath, v.Current.CompanyID), site.StorePath(site.StatementsPath, v.Current.CompanyID)
-	page.File = site.StorePath(site.StatementsPath+site.CSVEnding, v.Current.CompanyID)
-	list, err := s.db.Statements(r.Context(), v.Current.CompanyID, commerce.StatementFilter{}, after, statementsPerPage+1)
+	filter, narrow, ok := statementFilter(r.URL.Query())
+	if !ok {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
+		return
+	}
+	page.Name, page.Narrowed = filter.Name, len(narrow) > 0
+	page.States = statementOptions(v.Lang, r.URL.Query().Get("state"))
+	page.File = site.StorePath(site.StatementsPath+site.CSVEnding, v.Current.CompanyID, narrow...)
+	if page.First != "" {
+		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID, narrow...)
+	}
+	totals, err := s.db.StatementTotals(r.Context(), v.Current.CompanyID, filter)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.Sum = statementSum(v.Lang, totals, v.Current.Currency)
+	list, err := s.db.Statements(r.Context(), v.Current.CompanyID, filter, after, statementsPerPage+1)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
 	if len(list) > statementsPerPage {
 		list = list[:statementsPerPage]
-		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, "after", list[len(list)-1].Cursor().String())
+		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, append(narrow, "after", list[len(list)-1].Cursor().String())...)
 	}
 	ids := make([]string, len(list))
 	for i, st := range list {
@@ -269,12 +324,14 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
 		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
-			Opening: v.Lang.Sum(st.OpeningMinor, st.Currency),
-			Total:   v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+			Total: v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
-			row.Opening, row.Total = "–", "–"
+			row.Total = "–"
 		} else {
+			if !st.OpeningMinor.IsZero() {
+				row.Opening = v.Lang.T("statements.with_opening", v.Lang.Sum(st.OpeningMinor, st.Currency))
+			}
 			row.Href = site.StorePath(statementPath, v.Current.CompanyID, "id", st.StatementID)
 		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
@@ -300,7 +357,7 @@ func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.R
 	asked := commerce.Closing{EndDate: f.Day("end_date")}
 	f.Refuse(asked.Check(), nil)
 	if !f.Failed() {
-		_, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
+		list, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
 		switch {
 		case errors.Is(err, commerce.ErrFutureDay):
 			f.Fail("end_date", v.Lang.T("payouts.future"))
@@ -309,6 +366,8 @@ func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.R
 		case err != nil:
 			s.Unavailable(w, r, err)
 			return
+		case len(list) == 0:
+			f.Fail("end_date", v.Lang.T("payouts.nothing"))
 		}
 	}
 	if f.Failed() {

@@ -50,3 +50,50 @@ func TestBalances(t *testing.T) {
 	f("2026-03-31", 10, append([]string{"Ana Prado BRL 300 0 0 1070", "Ana Prado USD 0 0 0 500"}, bias...)...)
 	f("2026-03-31", 1, "Ana Prado BRL 300 0 0 1070")
 }
+
+// What may be paid is what closed statements say is due, what they carry, and what none has. The parts add up to
+// it, for each influencer: what one has to give back takes nothing from what another is paid.
+func TestWhatMayBePaidIsSplit(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	live := fix.Store.Live.CompanyID
+	created := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	put := func(id, influencer string, commission int64) {
+		fix.Put(reporttest.Order{CompanyID: live, ID: id, InfluencerID: influencer, CommissionMinor: commission, Evidence: "coupon",
+			CreatedAt: created, TotalMinor: 100000})
+	}
+	ana, bia, caio := fix.Influencer(live, "Ana"), fix.Influencer(live, "Bia"), fix.Influencer(live, "Caio")
+	put("1", ana, 25317)
+	put("2", bia, -12500)
+	put("3", caio, 3000)
+	f := func(want string) {
+		t.Helper()
+		list, err := fix.DB.Balances(t.Context(), live, "2026-05-31", commerce.BalanceCursor{}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, b := range list {
+			got = append(got, fmt.Sprint(b.Influencer, " ", b.PayableMinor, " = ", b.DueMinor, " + ", b.CarriedMinor, " + ", b.OpenMinor()))
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s, want %s", text, want)
+		}
+	}
+	f("Ana 25317 = 0 + 0 + 25317, Bia -12500 = 0 + 0 + -12500, Caio 3000 = 0 + 0 + 3000")
+	for _, id := range []string{ana, bia, caio} {
+		fix.Ask(live, id, "BRL", "2026-04-30", 5000)
+	}
+	f("Ana 25317 = 0 + 0 + 25317, Bia -12500 = 0 + 0 + -12500, Caio 3000 = 0 + 0 + 3000")
+	fix.Close(live)
+	put("4", caio, 700)
+	f("Ana 25317 = 25317 + 0 + 0, Bia -12500 = 0 + -12500 + 0, Caio 3700 = 0 + 3000 + 700")
+	totals, err := fix.DB.StatementTotals(t.Context(), live, commerce.StatementFilter{})
+	if err != nil || fmt.Sprint(totals) != "[{closed false BRL 1 25317} {closed true BRL 2 -9500}]" {
+		t.Errorf("%v, %v", totals, err)
+	}
+	if totals, err = fix.DB.StatementTotals(t.Context(), live, commerce.StatementFilter{Name: "CÁI"}); err != nil ||
+		fmt.Sprint(totals) != "[{closed true BRL 1 3000}]" {
+		t.Errorf("%v, %v", totals, err)
+	}
+}

@@ -3,11 +3,13 @@ package report
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -49,12 +51,38 @@ var selectStatements = `
 func (r *Reader) Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
 	limit int) ([]commerce.Statement, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+`
-			and (@influencer_id::uuid is null or s.influencer_id = @influencer_id) and (@state::text is null or `+statementState+` = @state)
+			and `+filteredStatements+`
 			and (@after_id::uuid is null or (s.rev, s.statement_id) < (@after_rev::bigint, @after_id))
 		order by s.rev desc, s.statement_id desc limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID),
-			"state":     postgres.NullIfEmpty(filter.State),
-			"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID), "most": limit})
+		statementArgs(companyID, filter, pgx.NamedArgs{"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID), "most": limit}))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
+}
+
+// filteredStatements narrows statements (s) with their payments (p) and influencers (i), by statementArgs.
+const filteredStatements = `(@influencer_id::uuid is null or s.influencer_id = @influencer_id)
+			and (@state::text is null or ` + statementState + ` = @state) and (@carried::boolean is null or coalesce(s.carried, false) = @carried)
+			and (@name = '' or strpos(i.name_folded, @name) > 0)`
+
+// statementArgs are the arguments of filteredStatements and others.
+func statementArgs(companyID string, filter commerce.StatementFilter, others pgx.NamedArgs) pgx.NamedArgs {
+	args := pgx.NamedArgs{"company_id": companyID, "influencer_id": postgres.NullIfEmpty(filter.InfluencerID),
+		"state": postgres.NullIfEmpty(filter.State), "carried": filter.Carried, "name": fold.Name(filter.Name)}
+	maps.Copy(args, others)
+	return args
+}
+
+// StatementTotals returns how many statements there are under a filter and what they sum to, by state and currency.
+func (r *Reader) StatementTotals(ctx context.Context, companyID string, filter commerce.StatementFilter) ([]commerce.StatementTotal, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowToStructByPos[commerce.StatementTotal], `
+		select `+statementState+`, coalesce(s.carried, false), s.currency, count(*), coalesce(sum(s.total_minor), 0)
+		from statement s
+		left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+		left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
+		where s.company_id = @company_id and `+filteredStatements+`
+		group by 1, 2, 3 order by 1, 2, 3`, statementArgs(companyID, filter, nil))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
 	}
