@@ -182,3 +182,20 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// Without a link the request says so, and has a coupon.
+func TestAnInfluencerMayHaveACouponAlone(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","coupons":[{"cupom":"ANA10"}]}`), 400, "validation_error")
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","links":[],"coupons":[{"cupom":"ANA10"}]}`), 400, "validation_error")
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","coupon_only":true}`), 400, "validation_error")
+	made := s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana","coupon_only":true,"coupons":[{"cupom":"ANA10"}]}`)
+	s.want(made, 200, "")
+	if string(made.Data) != "[]" {
+		t.Errorf("links %s", made.Data)
+	}
+	if n := s.count(`select count(*) from coupon where company_id = $1`, s.store.Live.CompanyID); n != 1 {
+		t.Errorf("%d coupons", n)
+	}
+}

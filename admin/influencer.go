@@ -61,7 +61,13 @@ func (s *Server) readRegistration(ctx context.Context, o object) commerce.Regist
 		CampaignID: optional(o, "campaign_id", given).Value,
 		Category:   strings.TrimSpace(optional(o, "category", text).Value),
 	}
-	for _, link := range required(o, "links", func(any) ([]object, *fault) { return o.children("links", maxElements).Value, nil }) {
+	r.CouponOnly = optional(o, "coupon_only", boolean).Value
+	links := func(any) ([]object, *fault) { return o.children("links", maxElements).Value, nil }
+	read := required[[]object]
+	if r.CouponOnly {
+		read = func(o object, name string, links reader[[]object]) []object { return optional(o, name, links).Value }
+	}
+	for _, link := range read(o, "links", links) {
 		r.Links = append(r.Links, required(link, "url", text))
 	}
 	for _, coupon := range o.children("coupons", maxElements).Value {
@@ -71,13 +77,13 @@ func (s *Server) readRegistration(ctx context.Context, o object) commerce.Regist
 		r.Costs = append(r.Costs, readCost(cost))
 	}
 	o.bad.AddAll(r.Check())
-	var links []pathURL
+	var urls []pathURL
 	for i, link := range r.Links {
 		if path := fmt.Sprintf("links[%d].url", i); !o.bad.Of(path) {
-			links = append(links, pathURL{path, link})
+			urls = append(urls, pathURL{path, link})
 		}
 	}
-	s.links.checkAll(ctx, links, o.bad)
+	s.links.checkAll(ctx, urls, o.bad)
 	return r
 }
 

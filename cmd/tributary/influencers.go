@@ -28,7 +28,7 @@ const (
 )
 
 // spreadsheetColumns are the columns that are read, by their names in the first
-// line. Only name and links are needed.
+// line. Only name is needed.
 var spreadsheetColumns = []string{"name", "category", "campaign", "links", "coupon", "coupon_start", "coupon_end",
 	"var_fee", "fixed_fee", "cost_start", "cost_end", "coupon_only"}
 
@@ -77,7 +77,7 @@ func newInfluencersImport() *cobra.Command {
 	cmd.Long = `Register a spreadsheet's influencers with links, coupons and fees. The file is CSV in
 UTF-8, separated by commas or semicolons; its first line names the columns:
 ` + strings.Join(spreadsheetColumns, ", ") + `.
-Several links of one line are separated by spaces. A name that is known already adds
+Several links of one line are separated by spaces; a line with a coupon needs none. A name that is known already adds
 to that influencer. Nothing is stored while a line breaks a rule.
 Numbers and days are read as --lang writes them: with pt-BR, 1.500 is one thousand five
 hundred and 11/01/2026 is 11 January; with en, 1,500 is, and days are YYYY-MM-DD. What can
@@ -128,8 +128,8 @@ func readSpreadsheet(in io.Reader, words fileLanguage) ([]importedLine, error) {
 			return nil, fmt.Errorf("its first line has the column %q twice", names[i])
 		}
 	}
-	if !slices.Contains(names, "name") || !slices.Contains(names, "links") {
-		return nil, errors.New("its first line needs the columns name and links")
+	if !slices.Contains(names, "name") {
+		return nil, errors.New("its first line needs the column name")
 	}
 	var lines []importedLine
 	for {
@@ -158,7 +158,7 @@ func readSpreadsheet(in io.Reader, words fileLanguage) ([]importedLine, error) {
 func readImportedLine(number int, row map[string]string, words fileLanguage) importedLine {
 	line := importedLine{number: number, words: words,
 		asked: commerce.Registration{Name: row["name"], Category: row["category"], Campaign: row["campaign"],
-			Links: strings.Fields(row["links"])}}
+			Links: strings.Fields(row["links"]), CouponOnly: row["links"] == ""}}
 	if row["coupon"] != "" {
 		line.asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(row["coupon"]), StartDate: line.day(row, "coupon_start"),
 			EndDate: line.day(row, "coupon_end")}}

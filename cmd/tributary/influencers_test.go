@@ -43,7 +43,7 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much": must be a number`)
 	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", `coupon_start "31/03/2026": must be a day`)
 	f("name,url\n", `a column "url"`)
-	f("name\n", "needs the columns name and links")
+	f("category\n", "needs the column name")
 	f("", "its first line")
 	f("name,links\nAna\n", "wrong number of fields")
 	f("name,links\n"+strings.Repeat("a,b\n", mostImported+1), "more than 10000 lines")

@@ -24,6 +24,7 @@ type Registration struct {
 	CampaignID string // empty: the influencer's campaign of that name, else a new id
 	Category   string // empty: unchanged
 	Links      []string
+	CouponOnly bool // no link is needed where there is a coupon
 	Coupons    []CouponTerms
 	Costs      []CostTerms
 	Details    DetailsChange // of a known influencer it overwrites none of PayeeFields

@@ -15,7 +15,7 @@ func (s *Pages) listRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.OrdersPath + site.CSVEnding,
 			Handle: s.File("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
-				"influencer_id", "influencer", "campaign", "evidence", "commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
+				"influencer_id", "influencer", "campaign", "evidence", "commission", "expected_commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
 		{Pattern: "GET " + site.PayoutsPath + site.CSVEnding,
 			Handle: s.File("payouts",
 				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
@@ -50,10 +50,14 @@ func (s *Pages) ordersFile(ctx context.Context, r *http.Request, v site.Request,
 			return err
 		}
 		for _, sale := range sales {
+			earned, expected := sale.CommissionMinor, int64(0)
+			if sale.Status == commerce.OrderPending {
+				earned, expected = 0, earned
+			}
 			if err := f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency,
 				site.MinorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
 				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence),
-				site.MinorText(decimal.NewFromInt(sale.CommissionMinor), sale.Currency),
+				site.MinorText(decimal.NewFromInt(earned), sale.Currency), site.MinorText(decimal.NewFromInt(expected), sale.Currency),
 				site.MinorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test)); err != nil {
 				return err
 			}

@@ -181,5 +181,5 @@ func (s *Pages) signsCSV(w http.ResponseWriter, r *http.Request, v site.Request)
 		s.Refuse(w, r, err)
 		return
 	}
-	sendCSV(w, "signs", a, found.CSV())
+	s.SendFile(w, r, v, fileOf("signs", a), found.CSV())
 }

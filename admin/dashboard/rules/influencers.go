@@ -141,7 +141,7 @@ func (s *Pages) registrationForm(v site.Request, typed map[string][]string) *sit
 	f.Add(site.Field{Name: "name", Required: true, Max: commerce.MaxName})
 	f.Add(site.Field{Name: "category", Max: commerce.MaxCategory})
 	f.Add(site.Field{Name: "campaign", Max: commerce.MaxName})
-	f.Add(site.Field{Name: "links", Type: "textarea", Required: true})
+	f.Add(site.Field{Name: "links", Type: "textarea"})
 	s.couponFields(f, false)
 	s.costFields(v, f, false)
 	return f
@@ -200,6 +200,7 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
+	asked.CouponOnly = len(asked.Links) == 0
 	if coupon := typedCoupon(r, f); coupon.Code != "" {
 		asked.Coupons = []commerce.CouponTerms{coupon}
 	}

@@ -74,7 +74,7 @@ func (s *Site) File(name string, header []string, read fileReader) func(http.Res
 			s.Refuse(w, r, err)
 			return
 		}
-		SendFile(w, name+"-"+s.DayOf(v), file)
+		s.SendFile(w, r, v, name+"-"+s.DayOf(v), file)
 	}
 }
 
@@ -105,8 +105,13 @@ func MomentText(at time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// SendFile answers with a CSV file of that name.
-func SendFile(w http.ResponseWriter, name string, file []byte) {
+// SendFile answers with a CSV file of that name, as LocalFile writes it.
+func (s *Site) SendFile(w http.ResponseWriter, r *http.Request, v Request, name string, file []byte) {
+	file, err := LocalFile(v.Lang, ZoneOf(v.Current.Timezone), file)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	_, _ = w.Write(file) //nolint:gosec // no browser shows it: it is an attachment, and nosniff

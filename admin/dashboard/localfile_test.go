@@ -1,0 +1,77 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tributary-io/tributary/internal/reports"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
+)
+
+// Files of the Portuguese pages open by a double click in a Brazilian Excel: semicolons, decimal commas, accents, local time, the
+// words of the page, ids last.
+func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
+	julia := s.Influencer(s.live, "Júlia Conceição")
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "o1", TotalMinor: 123450, CreatedAt: time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC),
+		InfluencerID: julia, Evidence: "coupon", CommissionMinor: 1234, DiscountCode: "JULIA10"})
+	s.sumDay("2026-11-19")
+	client := s.loggedIn()
+	s.inPortuguese(client)
+	read := func(path string) [][]string {
+		t.Helper()
+		text := s.readRaw(client, path)
+		rest, marked := strings.CutPrefix(text, "\ufeff")
+		if !marked {
+			t.Errorf("%s: Excel does not know that it is UTF-8: %.60q", path, text)
+		}
+		r := csv.NewReader(strings.NewReader(rest))
+		r.Comma = ';'
+		table, err := r.ReadAll()
+		if err != nil || len(table) == 0 {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, name := range table[0] {
+			if strings.Contains(name, "_") || name == strings.ToLower(name) {
+				t.Errorf("%s: the column %q has no words", path, name)
+			}
+		}
+		return table
+	}
+	paths := []string{}
+	for _, list := range []string{"payouts", "reviews", "statements", "influencers", "costs", "keys", "audit", "people", "signs"} {
+		paths = append(paths, "/dashboard/"+list+".csv?company="+s.live)
+	}
+	for _, spec := range reports.Specs() {
+		paths = append(paths, "/dashboard/report.csv?company="+s.live+"&report="+string(spec.Name))
+	}
+	for _, path := range paths {
+		read(path)
+	}
+	orders := read("/dashboard/orders.csv?company=" + s.live)
+	row := map[string]string{}
+	for i, name := range orders[0] {
+		row[name] = orders[1][i]
+	}
+	for name, want := range map[string]string{"Influenciador": "Júlia Conceição", "Total": "1234,50", "Comissão": "12,34",
+		"Comissão prevista": "0,00",
+		"Criado em":         "19/11/2026 22:30", "Evidência": "cupom", "Situação": "Aprovado", "Dia": "19/11/2026", "Código usado": "JULIA10"} {
+		if row[name] != want {
+			t.Errorf("%s is %q, want %q, in %v", name, row[name], want, row)
+		}
+	}
+	if last := orders[0][len(orders[0])-2:]; !slices.Equal(last, []string{"Id do pedido", "Id do influenciador"}) {
+		t.Errorf("the last columns are %q, want ids", last)
+	}
+	sales := read("/dashboard/report.csv?company=" + s.live + "&report=sales&compare=year")
+	at := slices.Index(sales[0], "Vendas")
+	has := func(row []string) bool { return strings.HasPrefix(row[at], "1500") }
+	if at < 0 || len(sales) != 31 || !slices.ContainsFunc(sales, has) {
+		t.Errorf("%d rows of sales by day, want 30 of the chosen days alone: %v", len(sales)-1, sales[0])
+	}
+}
