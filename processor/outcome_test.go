@@ -117,7 +117,7 @@ func TestCreditsFollowTheOrder(t *testing.T) {
 	// again, in another currency.
 	apply(version(3*time.Minute, func(o *wire.Order) { o.Status = 0; o.VisitorID = wire.Null[string]() }))
 	wantTexts(t, "without touches", s.texts(`select position || ' ' || channel || ' ' || first_minor || ' ' || linear_minor from credit`),
-		"0 unattributed 1000 1000")
+		"0 coupon:Ana Prado 1000 1000")
 	apply(version(4*time.Minute, func(o *wire.Order) { o.Currency = "USD" }))
 	wantTexts(t, "in another currency",
 		s.texts(`select position || ' ' || channel || ' ' || currency || ' ' || coalesce(first_minor, 0) || ' ' || linear_minor from credit `+

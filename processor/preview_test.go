@@ -397,12 +397,12 @@ func TestAPreviewIsBoundedAndSaysSo(t *testing.T) {
 			t.Errorf("%s: the first move is of %s, want the newest order's", name, a.Moves[0].OrderID)
 		}
 	}
-	f("all", preview.Limits{}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120}, "", 120)
-	f("too many orders", preview.Limits{Orders: 70}, preview.Orders{Concerned: 120, Computed: 70, LeftOut: 50, Moved: 70},
+	f("all", preview.Limits{}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120, Credited: 120}, "", 120)
+	f("too many orders", preview.Limits{Orders: 70}, preview.Orders{Concerned: 120, Computed: 70, LeftOut: 50, Moved: 70, Credited: 70},
 		preview.CutOrders, 70)
-	f("too many moves", preview.Limits{Moves: 7}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120}, "", 7)
+	f("too many moves", preview.Limits{Moves: 7}, preview.Orders{Concerned: 120, Computed: 120, Moved: 120, Credited: 120}, "", 7)
 	f("too many to count", preview.Limits{Orders: 10, Counted: 100},
-		preview.Orders{Concerned: 100, More: true, Computed: 10, LeftOut: 90, Moved: 10}, preview.CutOrders, 10)
+		preview.Orders{Concerned: 100, More: true, Computed: 10, LeftOut: 90, Moved: 10, Credited: 10}, preview.CutOrders, 10)
 	f("no time", preview.Limits{Time: time.Nanosecond}, preview.Orders{Concerned: 120, LeftOut: 120}, preview.CutTime, 0)
 }
 

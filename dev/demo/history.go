@@ -258,6 +258,7 @@ const (
 )
 
 // history sends the events of the last months, as somebody who imports them from another system, and then the orders.
+// It returns once all of them are processed.
 func (s *Store) history(ctx context.Context, now time.Time) error {
 	h := historyUntil(now)
 	group, each := errgroup.WithContext(ctx)
@@ -285,7 +286,10 @@ func (s *Store) history(ctx context.Context, now time.Time) error {
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return s.processed(ctx, now.UTC(), h.sold)
 }
 
 // money writes cents as a decimal.

@@ -10,6 +10,35 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 )
 
+// processedWithin bounds the wait until the orders of the last months are processed.
+const processedWithin = 90 * time.Second
+
+// processed waits until the reports have every order of the last months.
+func (s *Store) processed(ctx context.Context, now time.Time, orders int) error {
+	days := url.Values{"start_date": {now.AddDate(0, 0, -daysOfHistory-1).Format(time.DateOnly)}, "end_date": {now.Format(time.DateOnly)},
+		"by": {"total"}}
+	for deadline := time.Now().Add(processedWithin); ; {
+		var sales struct {
+			Totals struct {
+				Orders    int
+				Cancelled int `json:"cancelled_orders"`
+			}
+		}
+		if err := s.api(ctx, http.MethodGet, "/reports/sales?"+days.Encode(), nil, &sales); err != nil {
+			return err
+		}
+		if sales.Totals.Orders+sales.Totals.Cancelled >= orders {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d of %d orders are processed after %v", sales.Totals.Orders+sales.Totals.Cancelled, orders, processedWithin)
+		}
+		if !background.Sleep(ctx, 100*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
 // statements closes two periods: of the first every statement is paid, those of last month are left to pay.
 func (s *Store) statements(ctx context.Context, now time.Time) error {
 	lastMonth := now.AddDate(0, 0, -now.Day())
