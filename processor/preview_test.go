@@ -203,7 +203,7 @@ func (s *shop) randomChange(rules *merchant.Store, seed uint64) (name string, ch
 			StartDate: cmp.Or(from, "2020-01-01"), EndDate: to, CouponCost: r.IntN(3) == 0}
 	}
 	switch name = pick([]string{"coupon.create", "coupon.create", "coupon.delete", "cost.create", "cost.create", "cost.delete",
-		"influencer.create", "influencer.archive", "unproven", "settings", "hosts", "evidence", "evidence"}); name {
+		"influencer.create", "influencer.archive", "unproven", "settings", "hosts", "evidence", "evidence", "evidence"}); name {
 	case "coupon.create":
 		campaign, code := pick(campaigns), pick([]string{"OTHER", "X", "ANA10", "NEW"})
 		from, to := period()

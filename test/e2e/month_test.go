@@ -362,6 +362,9 @@ func (m *month) decide(order, decision, commission string) {
 	m.until("/dashboard/reviews", "main", order, "Bia Ramos receberia "+commission)
 	m.shoot("review-" + decision)
 	m.press(`button[value=` + decision + `]`)
+	if decision == "refuse" { // for good: what changes is shown first
+		m.press(`button[value=save]`)
+	}
 	m.quiet("the decision")
 }
 
