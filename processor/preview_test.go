@@ -186,7 +186,12 @@ func seeded(seed uint64) io.Reader {
 func (s *shop) randomChange(rules *merchant.Store, seed uint64) (name string, change preview.Change) {
 	r := rand.New(rand.NewPCG(seed, 21))
 	author := commerce.Author{CompanyID: s.company, Actor: "test", At: time.Now()}
-	pick := func(list []string) string { return list[r.IntN(len(list))] }
+	pick := func(list []string) string {
+		if len(list) == 0 {
+			return "00000000-0000-4000-8000-000000000000" // of nothing: the change is refused
+		}
+		return list[r.IntN(len(list))]
+	}
 	campaigns := s.texts(`select campaign_id from campaign where company_id = $1 and archived_at is null order by name`, s.company)
 	names := []string{"Ana Prado", "Beto Lima", "Nobody"}
 	day := func() string { return pick([]string{"", "2026-03-10", "2026-03-11", "2026-04-08", "2026-12-01"}) }

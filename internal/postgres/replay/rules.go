@@ -33,7 +33,7 @@ var ruleTables = []ruleTable{
 	{name: "link", columns: `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
 	{name: "coupon", columns: `coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at, deleted_at`},
 	{name: "cost", columns: `cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor, frequency, is_coupon_cost,
-		start_date, end_date, rev,
+		start_date, end_date, owed_from, until, rev,
 		created_at, deleted_at`},
 }
 

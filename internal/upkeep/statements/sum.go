@@ -65,11 +65,11 @@ type Sum struct {
 	Count    int64                      `json:"count"`
 	Lines    int64                      `json:"lines"` // without the last entry's order
 	FirstDay string                     `json:"first_day"`
-	Order    string                     `json:"order"`  // the last entry's
-	Number   int                        `json:"number"` // likewise
-	Net      map[string]decimal.Decimal `json:"net"`    // of that order, by the day on which it may be paid
-	Memo     bool                       `json:"memo"`   // of that order: it is a line whatever its sum
-	Digest   []byte                     `json:"digest"` // SHA-256 of the digest of the entries before and the last entry; nil: no entry
+	Order    string                     `json:"order"`         // the last entry's
+	Number   int                        `json:"number"`        // likewise
+	Net      map[string]decimal.Decimal `json:"net"`           // of that order, by the day on which it may be paid
+	Memo     bool                       `json:"memo,omitzero"` // of that order: it is a line whatever its sum
+	Digest   []byte                     `json:"digest"`        // SHA-256 of the digest of the entries before and the last entry; nil: no entry
 }
 
 // Add adds an entry of an order. Entries come by order, byte by byte, and by number.
