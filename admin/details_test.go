@@ -56,7 +56,8 @@ func TestDetailsAreWrittenByTheirScopeAndMaskedForOthers(t *testing.T) {
 	ana := func(details string) string {
 		return `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":` + details + `}`
 	}
-	for _, field := range []string{`{"email":"a@example.com"}`, `{"document":"52998224725"}`, `{"pix":{"type":"cpf","key":"52998224725"}}`, `{"pix":null}`,
+	for _, field := range []string{`{"email":"a@example.com"}`, `{"document":"52998224725"}`, `{"pix":{"type":"cpf","key":"52998224725"}}`,
+		`{"pix":null}`,
 		`{"email":""}`} {
 		s.want(s.call("POST", "/admin/v1/influencers", plain, ana(field)), 403, "insufficient_scope")
 		s.want(s.call("PUT", "/admin/v1/influencers", plain, `{"name":"Ana Prado","details":`+field+`}`), 403, "insufficient_scope")
@@ -68,27 +69,32 @@ func TestDetailsAreWrittenByTheirScopeAndMaskedForOthers(t *testing.T) {
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"ana prado","details":`+anasDetails+`}`), 200, "")
 
 	whole := s.detailsOf("Ana Prado", reader)
-	if whole == nil || whole.Masked || whole.Email != "zq.prado@example.com" || whole.Phone != "+5511988887766" || whole.Document != "52998224725" ||
+	if whole == nil || whole.Masked || whole.Email != "zq.prado@example.com" || whole.Phone != "+5511988887766" ||
+		whole.Document != "52998224725" ||
 		whole.Pix.Type != "random" || whole.Pix.Key != "123e4567-e89b-42d3-a456-426655440000" || whole.Handles[0] != "@zqana" ||
 		whole.Notes != "zq fala com a Bia" || len(whole.Changed) != 3 || !strings.HasPrefix(whole.Changed["pix"].By, "key/") {
 		t.Errorf("%+v", whole)
 	}
 	cut := s.detailsOf("Ana Prado", plain)
-	if cut == nil || !cut.Masked || cut.Email != "z…@example.com" || cut.Phone != "…7766" || cut.Document != "…4725" || cut.Pix.Key != "…0000" ||
+	if cut == nil || !cut.Masked || cut.Email != "z…@example.com" || cut.Phone != "…7766" || cut.Document != "…4725" ||
+		cut.Pix.Key != "…0000" ||
 		cut.Notes != "…" {
 		t.Errorf("%+v", cut)
 	}
 	// A registration of the same name overwrites nothing of where money goes; what is the same is no change.
-	refused := s.call("POST", "/admin/v1/influencers", s.live, ana(`{"email":"other@example.com","pix":{"type":"cpf","key":"52998224725"},"notes":"x"}`))
+	refused := s.call("POST", "/admin/v1/influencers", s.live,
+		ana(`{"email":"other@example.com","pix":{"type":"cpf","key":"52998224725"},"notes":"x"}`))
 	s.want(refused, 400, "validation_error")
-	if len(refused.Error.Details) != 2 || refused.Error.Details[0].Field != "details.email" || refused.Error.Details[1].Field != "details.pix" {
+	if len(refused.Error.Details) != 2 || refused.Error.Details[0].Field != "details.email" ||
+		refused.Error.Details[1].Field != "details.pix" {
 		t.Errorf("%+v", refused.Error.Details)
 	}
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, ana(anasDetails)), 200, "")
 	before := *s.detailsOf("Ana Prado", reader)
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","details":{"notes":null,"phone":"+5511977776655"}}`), 200, "")
 	after := *s.detailsOf("Ana Prado", reader)
-	if after.Notes != "" || after.Phone != "+5511977776655" || after.Email != before.Email || after.Changed["email"] != before.Changed["email"] {
+	if after.Notes != "" || after.Phone != "+5511977776655" || after.Email != before.Email ||
+		after.Changed["email"] != before.Changed["email"] {
 		t.Errorf("%+v", after)
 	}
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Nobody","details":{"notes":"x"}}`), 404, "not_found")
@@ -110,10 +116,12 @@ func TestDetailsAreInTheirTableAlone(t *testing.T) {
 		d.Producer = awayKafka{} // the outbox keeps all
 		d.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":`+anasDetails+`}`,
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":`+anasDetails+`}`,
 		"Idempotency-Key", "one"), 200, "")
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","details":{"email":"zq.prado@example.org"}}`), 200, "")
-	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","details":{"email":"zq.prado@@example.org"}}`), 400, "validation_error")
+	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","details":{"email":"zq.prado@@example.org"}}`), 400,
+		"validation_error")
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +137,8 @@ func TestDetailsAreInTheirTableAlone(t *testing.T) {
 	}
 	found, outbox := map[string]int{}, 0
 	for _, table := range tables {
-		rows, err := conn.Query(t.Context(), `select concat(t::text, case when '`+table+`' = 'outbox' then (select convert_from(value, 'UTF8') from outbox o
+		rows, err := conn.Query(t.Context(), `select concat(t::text, case when '`+table+`' = 'outbox' then
+			(select convert_from(value, 'UTF8') from outbox o
 			where o.outbox_id = (to_jsonb(t) ->> 'outbox_id')::bigint and '`+table+`' = 'outbox') end) from `+table+` t`)
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,8 @@ func TestAManualEntryIsAddedOnce(t *testing.T) {
 	writer := s.key(s.store.Live.CompanyID, account.WriteLedger)
 	const id = "0195B2C0-0000-4000-8000-000000000001"
 	body := func(id, influencer, amount, more string) string {
-		return fmt.Sprintf(`{"entry_id":%q,"influencer_id":%q,"amount":%s,"currency":"BRL","reason":"Best video"%s}`, id, influencer, amount, more)
+		return fmt.Sprintf(`{"entry_id":%q,"influencer_id":%q,"amount":%s,"currency":"BRL","reason":"Best video"%s}`, id, influencer,
+			amount, more)
 	}
 	today := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	advance := body(id, ana, "1500.50", `,"kind":"advance","date":"`+today+`"`)

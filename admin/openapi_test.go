@@ -130,7 +130,8 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
 	}
 	if _, after, found := strings.Cut(request.URL.Path, "/order/"); found {
-		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence"), "/assignment")
+		input.PathParams["orderId"] = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(after, "/attribution"), "/evidence"),
+			"/assignment")
 	}
 	if _, after, found := strings.Cut(request.URL.Path, "/statements/"); found {
 		input.PathParams["id"] = strings.TrimSuffix(after, "/payment")

@@ -95,7 +95,8 @@ func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (a
 	for i, e := range list {
 		of, order := orderOf(e.OrderID)
 		records[i] = entryRecord{
-			EntryID: e.EntryID(), OrderID: orNull(order), Of: of, Reason: orNull(e.Reason), InfluencerID: e.InfluencerID, Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind,
+			EntryID: e.EntryID(), OrderID: orNull(order), Of: of, Reason: orNull(e.Reason), InfluencerID: e.InfluencerID,
+			Influencer: e.Influencer, CostID: e.CostID, Kind: e.Kind,
 			Reverses: orNull(e.ReversesID()),
 			Amount:   commerce.Amount{Minor: e.AmountMinor, Currency: e.Currency}, Currency: e.Currency, At: e.At.UTC().Format(timestampFormat),
 			PayableOn: e.PayableOn, State: e.State, StatementID: orNull(e.StatementID), Cause: e.Cause,

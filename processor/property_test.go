@@ -272,8 +272,9 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 	for n := range 20 {
 		id := fmt.Sprint("o", r.IntN(12))
 		c := s.commerce(wire.KindEvidence, id, noon.Add(time.Duration(n)*12*time.Hour), wire.Evidence{
-			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))], Decision: append(commerce.EvidenceDecisions, commerce.DisputeDecisions...)[r.IntN(6)],
-			Touches: []string{ids[r.IntN(60)], ids[r.IntN(60)], ids[r.IntN(60)]}})
+			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))],
+			Decision: append(commerce.EvidenceDecisions, commerce.DisputeDecisions...)[r.IntN(6)],
+			Touches:  []string{ids[r.IntN(60)], ids[r.IntN(60)], ids[r.IntN(60)]}})
 		c.Rev = s.rev + int64(n)
 		records = append(records, s.record(c))
 	}

@@ -54,7 +54,8 @@ func TestDetailsAreTypedByOwnersAndMaskedForAnalysts(t *testing.T) {
 	typed.Set("pix_type", "")
 	typed.Set("email", "zq")
 	status, text, _ := s.send(owner, form, typed)
-	if status != http.StatusUnprocessableEntity || !strings.Contains(text, "never guessed") || !strings.Contains(text, "is no e-mail address") {
+	if status != http.StatusUnprocessableEntity || !strings.Contains(text, "never guessed") ||
+		!strings.Contains(text, "is no e-mail address") {
 		t.Errorf("%d: the page does not say what is wrong", status)
 	}
 }

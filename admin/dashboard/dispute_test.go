@@ -30,7 +30,8 @@ func TestADisputeIsDecidedOnThePage(t *testing.T) {
 		}
 	}
 	status, raw, _ := s.send(owner, page, form)
-	if status != http.StatusOK || !contains(raw, "This is what your decision changes", "Ana Prado: R$\u00a020.00", "she forgot the coupon", `value="save"`) {
+	if status != http.StatusOK || !contains(raw, "This is what your decision changes", "Ana Prado: R$\u00a020.00", "she forgot the coupon",
+		`value="save"`) {
 		t.Fatalf("asked: %d %q", status, raw)
 	}
 	if log, err := s.DB.AuditLog(t.Context(), s.live, "", "order.assign", 10); err != nil || len(log) != 0 {

@@ -38,7 +38,8 @@ func TestAMonthIsSeenBeforeItIsPaid(t *testing.T) {
 	if status, _ := s.download(owner, at("statements.csv", "&state=other")); status != http.StatusBadRequest {
 		t.Errorf("an unknown state: %d", status)
 	}
-	if _, rows := s.download(owner, at("statements.csv", "&state=due")); len(rows) != 1 || !strings.HasPrefix(rows[0]["influencer"], "Fernanda") {
+	if _, rows := s.download(owner, at("statements.csv", "&state=due")); len(rows) != 1 ||
+		!strings.HasPrefix(rows[0]["influencer"], "Fernanda") {
 		t.Errorf("the file has not what the page shows: %v", rows)
 	}
 	answer, err := owner.Get(s.url + at("payouts", ""))
@@ -49,7 +50,8 @@ func TestAMonthIsSeenBeforeItIsPaid(t *testing.T) {
 	if body, err := io.ReadAll(answer.Body); err != nil || !contains(string(body), `value="2026-04-30"`) {
 		t.Errorf("the last day of the month before is not proposed: %v", err)
 	}
-	if status, page, _ := s.send(owner, at("statements", ""), url.Values{"end_date": {"2020-01-01"}}); status != http.StatusUnprocessableEntity ||
+	nothing := url.Values{"end_date": {"2020-01-01"}}
+	if status, page, _ := s.send(owner, at("statements", ""), nothing); status != http.StatusUnprocessableEntity ||
 		!contains(page, "there is nothing to close up to this day") {
 		t.Errorf("nothing to close: %d", status)
 	}

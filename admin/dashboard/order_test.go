@@ -188,12 +188,14 @@ func TestLongAmountsStayInTheirPlaces(t *testing.T) {
 func TestAnOrderShowsWhatWasBoughtAndTheCodeThatWasTyped(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "871", Name: "N-1008", TotalMinor: 10990, DiscountCode: "NAOEXISTE", CreatedAt: time.Now().Add(48 * time.Hour),
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "871", Name: "N-1008", TotalMinor: 10990, DiscountCode: "NAOEXISTE",
+		CreatedAt:   time.Now().Add(48 * time.Hour),
 		Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins), Sent: func(o *wire.Order) {
 			o.ShippingMinor, o.DiscountsMinor, o.TaxMinor = wire.Some(int64(1500)), wire.Some(int64(1010)), wire.Some(int64(990))
 			o.Items = wire.Some([]wire.Item{{ProductID: "vestido-1", Quantity: 2, Price: "52.50"}})
 		}})
-	s.Put(reporttest.Order{CompanyID: s.live, ID: "high", TotalMinor: 10000, InfluencerID: s.Influencer(s.live, "Ana Prado"), Evidence: "coupon",
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "high", TotalMinor: 10000, InfluencerID: s.Influencer(s.live, "Ana Prado"),
+		Evidence:        "coupon",
 		CommissionMinor: 124456, Explanation: explainedWith(nobodyWins, nobodyWins, nobodyWins)})
 	owner := s.loggedIn()
 	text := s.readAs(owner, orderOf("871"))

@@ -104,7 +104,8 @@ func TestTheOverviewShowsTheReportsNumbers(t *testing.T) {
 	f(s.readAs(client, "/dashboard/overview?from=2026-11-19&to=2026-11-01"), "These days cannot be shown", "22 Oct 2026 – 20 Nov 2026")
 	f(s.readAs(client, "/dashboard/overview?range=today"), "Nothing happened in these days")
 
-	if file := s.readRaw(client, "/dashboard/report.csv?report=sales&company="+s.live); strings.Contains(file, "compared") || file != withoutComparison(r) {
+	if file := s.readRaw(client, "/dashboard/report.csv?report=sales&company="+s.live); strings.Contains(file, "compared") ||
+		file != withoutComparison(r) {
 		t.Errorf("the file has %q", file)
 	}
 	for _, bad := range []string{"range=ever", "by=total", "by=hour", "compare=none", "model=magic", "currency=X1", "report=nothing"} {

@@ -61,7 +61,8 @@ type history struct {
 // historyUntil makes the history of the days before one.
 func historyUntil(now time.Time) *history {
 	now = now.UTC()
-	h := &history{random: rand.New(rand.NewPCG(historySeed, historySeed)), products: storefront.Products(), partners: partners(),
+	random := rand.New(rand.NewPCG(historySeed, historySeed)) //nolint:gosec // the same history each time
+	h := &history{random: random, products: storefront.Products(), partners: partners(),
 		today: time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)}
 	h.make()
 	return h
@@ -99,8 +100,6 @@ func (h *history) make() {
 
 // leaked is the code that is on a coupon site.
 const leaked = "CAIO5"
-
-func (h *history) visitor() string { return h.id() }
 
 // id is a random UUID, version 4.
 func (h *history) id() string {

@@ -53,7 +53,8 @@ func TestADisputeIsDecidedWhateverTheEvidenceSays(t *testing.T) {
 	f("a pending order waits", shop(nil), disputed(sale(status(commerce.OrderPending)), "beto assign"), "beto  assigned 500 0")
 	f("a cancelled order owes nothing", shop(nil), disputed(sale(status(commerce.OrderCancelled)), "beto assign"), "beto  assigned 0 0")
 	f("somebody who is not there", shop(nil), disputed(sale(code("ANA10")), "nobody assign"), "ana inv order 1000 1")
-	f("a test counts nowhere", shop(nil), disputed(sale(func(o *wire.Order) { o.Test = wire.Some(true) }), "beto assign"), "beto  assigned 0 0")
+	f("a test counts nowhere", shop(nil), disputed(sale(func(o *wire.Order) { o.Test = wire.Some(true) }), "beto assign"),
+		"beto  assigned 0 0")
 	f("a marketplace order", shop(nil), disputed(sale(func(o *wire.Order) { o.Source = wire.Some(1) }), "beto assign"), "beto  assigned 500 1")
 	f("the costs of the order's own day", shop(func(r *facts.Rules) {
 		r.Costs[1].To = "2020-01-01"
@@ -66,7 +67,8 @@ func TestADisputeIsDecidedWhateverTheEvidenceSays(t *testing.T) {
 	if l := o.Explanation.Payout.Losers; len(l) != 1 || l[0].Influencer != "Ana" || l[0].Reason != facts.ReasonAssigned.Words() {
 		t.Errorf("losers %+v", l)
 	}
-	if d := o.Explanation.Decisions; len(d) != 1 || d[0].Influencer != "Beto" || d[0].By != "user/u" || d[0].Reason != "she forgot the coupon" {
+	if d := o.Explanation.Decisions; len(d) != 1 || d[0].Influencer != "Beto" || d[0].By != "user/u" ||
+		d[0].Reason != "she forgot the coupon" {
 		t.Errorf("decisions %+v", d)
 	}
 	late := disputed(sale(nil), "ana deny", "ana deny", "ana deny", "ana deny", "beto assign")

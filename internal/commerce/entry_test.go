@@ -51,7 +51,8 @@ func TestNoOrderHasTheIDOfAnAccount(t *testing.T) {
 	if i.EntryID() != "entry/x" {
 		t.Error(i.EntryID())
 	}
-	if c, err := ParseLedgerCursor(LedgerCursor{At: i.At.AddDate(2025, 0, 0), OrderID: account, Entry: 1}.String()); err != nil || c.OrderID != account {
+	if c, err := ParseLedgerCursor(LedgerCursor{At: i.At.AddDate(2025, 0, 0), OrderID: account, Entry: 1}.String()); err != nil ||
+		c.OrderID != account {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

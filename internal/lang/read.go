@@ -42,7 +42,7 @@ func (p *Printer) ReadMoney(text, code string) (minor int64, err error) {
 		return 0, &TypedError{"form.money_currency", []any{symbol(code)}}
 	}
 	number, err := p.read(body, exponent, "form.money", func(d decimal.Decimal) string {
-		if minor := d.Shift(int32(exponent)); minor.IsInteger() { //nolint:gosec // at most 4
+		if minor := d.Shift(int32(exponent)); minor.IsInteger() {
 			return p.Sum(minor, code)
 		}
 		return symbol(code) + "\u00a0" + p.Number(d)

@@ -36,13 +36,15 @@ func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x fact
 		page.Decided = append(page.Decided, v.Lang.T("dispute.decided_by", site.ActorWords(v.Lang, who), when, what))
 	}
 	// The last decision may be on its way to the processor.
-	page.Changing = page.Changing || strings.HasSuffix(last.Action, ".assign") && !slices.ContainsFunc(x.Decisions, func(d facts.ExplainedDecision) bool {
-		at, err := time.Parse(time.RFC3339, d.At)
-		return err == nil && !at.Before(last.At.Truncate(time.Millisecond))
-	})
+	page.Changing = page.Changing || strings.HasSuffix(last.Action, ".assign") && !slices.ContainsFunc(x.Decisions,
+		func(d facts.ExplainedDecision) bool {
+			at, err := time.Parse(time.RFC3339, d.At)
+			return err == nil && !at.Before(last.At.Truncate(time.Millisecond))
+		})
 	for _, t := range x.Touches {
 		of := whose{t.InfluencerID, t.Influencer}
-		if (t.Proof == facts.ProofAccepted || t.Proof == facts.ProofRefused) && !slices.Contains(page.Withdraw, of) && !denied(x, t.InfluencerID) {
+		if (t.Proof == facts.ProofAccepted || t.Proof == facts.ProofRefused) && !slices.Contains(page.Withdraw, of) &&
+			!denied(x, t.InfluencerID) {
 			page.Withdraw = append(page.Withdraw, of)
 		}
 	}

@@ -15,7 +15,8 @@ func (s *Pages) listRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.OrdersPath + site.CSVEnding,
 			Handle: s.File("orders", []string{"order_id", "name", "created_at", "day", "status", "currency", "total", "discount_code",
-				"influencer_id", "influencer", "campaign", "evidence", "commission", "expected_commission", "fixed_commission_brl", "waits_for", "test"}, s.ordersFile)},
+				"influencer_id", "influencer", "campaign", "evidence", "commission", "expected_commission", "fixed_commission_brl", "waits_for",
+				"test"}, s.ordersFile)},
 		{Pattern: "GET " + site.PayoutsPath + site.CSVEnding,
 			Handle: s.File("payouts",
 				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},

@@ -125,7 +125,8 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	page.Back, page.BackName = cameFrom(r, v, e.Sale)
 	if e.Sale.CommissionMinor > e.Sale.TotalMinor && e.Sale.TotalMinor >= 0 {
-		page.High = v.Lang.T("order.high", v.Lang.Money(e.Sale.CommissionMinor, e.Sale.Currency), v.Lang.Money(e.Sale.TotalMinor, e.Sale.Currency))
+		page.High = v.Lang.T("order.high", v.Lang.Money(e.Sale.CommissionMinor, e.Sale.Currency),
+			v.Lang.Money(e.Sale.TotalMinor, e.Sale.Currency))
 	}
 	if err := s.bought(r, v, &page, e.Sale); err != nil {
 		s.Unavailable(w, r, err)

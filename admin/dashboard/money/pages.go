@@ -81,7 +81,8 @@ type Pages struct {
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
-	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, previews: config.Previews, linkReads: throttle.New(linkEvery, linkBurst)}
+	return &Pages{Site: shared, db: db, links: config.Links, hasher: config.Hasher, previews: config.Previews,
+		linkReads: throttle.New(linkEvery, linkBurst)}
 }
 
 // Routes are the pages and forms of those who are logged in.

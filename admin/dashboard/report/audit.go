@@ -70,7 +70,8 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 		d := details{l: v.Lang, zone: zone, names: e.Names}
 		subject := d.subject(e)
 		page.List = append(page.List,
-			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: site.ActorWords(v.Lang, e), What: site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
+			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: site.ActorWords(v.Lang, e),
+				What:    site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
 				Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
 	s.Render(w, r, http.StatusOK, "audit.html", page)

@@ -85,8 +85,8 @@ type Pages struct {
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
-	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher, addsEntry: config.AddEntry,
-		shortBase: config.ShortBase}
+	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
+		addsEntry: config.AddEntry, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

@@ -82,7 +82,8 @@ func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 
 // The columns of files that are no texts, beside the metrics of reports.
 var (
-	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable", "paid",
+	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
+		"paid",
 		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "links", "coupons_today", "costs", "amount"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
 	fileDays     = []string{"day", "period", "start_date", "end_date", "since"}

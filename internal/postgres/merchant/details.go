@@ -45,7 +45,11 @@ func (d *storedDetails) details() commerce.Details {
 	for _, of := range []struct {
 		name, by string
 		at       time.Time
-	}{{commerce.DetailEmail, d.emailBy, d.emailAt}, {commerce.DetailDocument, d.documentBy, d.documentAt}, {commerce.DetailPix, d.pixBy, d.pixAt}} {
+	}{
+		{commerce.DetailEmail, d.emailBy, d.emailAt},
+		{commerce.DetailDocument, d.documentBy, d.documentAt},
+		{commerce.DetailPix, d.pixBy, d.pixAt},
+	} {
 		if of.at.IsZero() {
 			continue
 		}
@@ -60,7 +64,8 @@ func (d *storedDetails) details() commerce.Details {
 // setDetails changes details of an influencer, and the identities that follow from them; with keep
 // what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
 // names of the fields that changed, and adds the record of the change where orders may follow from it.
-func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange, keep bool) (changed []string, err error) {
+func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange,
+	keep bool) (changed []string, err error) {
 	if len(asked.Fields()) == 0 {
 		return nil, nil
 	}
@@ -125,7 +130,8 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 // shared.
 var sharedKey = `
 	select count(*) > @most from (
-		select 1 from (select @kind::smallint as kind, @key::bytea as key, ` + postgres.KeyDigest("@kind::smallint", "@key::bytea") + ` as digest offset 0) k
+		select 1 from (select @kind::smallint as kind, @key::bytea as key,
+			` + postgres.KeyDigest("@kind::smallint", "@key::bytea") + ` as digest offset 0) k
 		join order_key o on ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
 		where o.company_id = @company_id and o.created_at > @after limit @most + 1) n`
 

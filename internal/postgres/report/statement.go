@@ -54,7 +54,8 @@ func (r *Reader) Statements(ctx context.Context, companyID string, filter commer
 			and `+filteredStatements+`
 			and (@after_id::uuid is null or (s.rev, s.statement_id) < (@after_rev::bigint, @after_id))
 		order by s.rev desc, s.statement_id desc limit @most`,
-		statementArgs(companyID, filter, pgx.NamedArgs{"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID), "most": limit}))
+		statementArgs(companyID, filter, pgx.NamedArgs{"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID),
+			"most": limit}))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
 	}
@@ -75,7 +76,8 @@ func statementArgs(companyID string, filter commerce.StatementFilter, others pgx
 }
 
 // StatementTotals returns how many statements there are under a filter and what they sum to, by state and currency.
-func (r *Reader) StatementTotals(ctx context.Context, companyID string, filter commerce.StatementFilter) ([]commerce.StatementTotal, error) {
+func (r *Reader) StatementTotals(ctx context.Context, companyID string,
+	filter commerce.StatementFilter) ([]commerce.StatementTotal, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowToStructByPos[commerce.StatementTotal], `
 		select `+statementState+`, coalesce(s.carried, false), s.currency, count(*), coalesce(sum(s.total_minor), 0)
 		from statement s
@@ -133,7 +135,8 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(lineColumns), `
 		select `+postgres.List(lineColumns)+`
 		from (
-			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base, min(cost_id::text) as cost,
+			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base,
+				min(cost_id::text) as cost,
 				(array_agg(cause order by entry desc) filter (where kind = 'reversed'))[1] as cause from ledger_entry
 			where company_id = @company_id and statement_id = @statement_id and order_id collate "C" > @after
 			group by 1
