@@ -115,10 +115,10 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + site.StatementsPath, Handle: s.statements},
 		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
-		{Pattern: "POST " + site.StatementsPath, Owner: true, Handle: s.closeStatements},
-		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Handle: s.payStatement},
+		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
+		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
 		{Pattern: "POST " + site.StatementsPath + "/confirm", Owner: true, Handle: s.confirmRestored, Always: true},
-		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Handle: s.linkStatement},
+		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Pays: true, Handle: s.linkStatement},
 	}
 }
 
