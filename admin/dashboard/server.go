@@ -99,8 +99,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews,
-		Hasher: deps.Hasher},
-		deps.Database)
+		Hasher: deps.Hasher, Importer: deps.Database}, deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,8 @@ type Config struct {
 	Previews Previews
 	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
 	Hasher *identity.Hasher
+	// Importer registers the lines of a spreadsheet.
+	Importer Importer
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -74,13 +76,14 @@ type Pages struct {
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
 	hasher     *identity.Hasher
+	imports    Importer
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		shortBase: config.ShortBase}
+		shortBase: config.ShortBase, imports: config.Importer}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
@@ -97,5 +100,5 @@ func refuseAll(_ context.Context, urls []string) []error {
 
 // Routes are the pages and forms.
 func (s *Pages) Routes() []site.Route {
-	return slices.Concat(s.influencerRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
+	return slices.Concat(s.influencerRoutes(), s.importRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
 }

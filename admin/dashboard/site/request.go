@@ -95,7 +95,8 @@ type Route struct {
 	Pattern string // of http.ServeMux
 	Owner   bool   // analysts may not
 	Handle  func(w http.ResponseWriter, r *http.Request, v Request)
-	Always  bool // a form that may be sent of an archived company too: it concerns people, not the company
+	Upload  int64 // the form has a file: it is multipart/form-data of so many bytes at most; 0: a form without a file
+	Always  bool  // a form that may be sent of an archived company too: it concerns people, not the company
 }
 
 // OpenRoute is a page or a form that needs no log-in.
