@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,13 @@ import (
 	"github.com/tributary-io/tributary/internal/account"
 )
 
-// readable are the forms that an analyst may send: they change nothing of the store.
+// ofEverybody are the forms that an analyst may send: they change nothing of the store.
 var ofEverybody = map[string]bool{
 	"POST /dashboard/account/password": true, "POST /dashboard/account/sessions": true,
 }
+
+// ofFinance are the forms that finance must be able to send. Others that it may send concern statements too.
+var ofFinance = []string{"POST /dashboard/statements", "POST /dashboard/statements/pay", "POST /dashboard/statements/link"}
 
 // join makes a person with a role in the store, and returns a client that is logged in.
 func (s *site) join(role, email string, storeID string) *http.Client {
@@ -44,6 +48,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	s := newSite(t)
 	owner := s.loggedIn()
 	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	finance := s.join(account.RoleFinance, "duda@loja.example", s.Store.StoreID)
 	stranger := s.join(account.RoleOwner, "carla@outra.example", s.NewStore("Outra").StoreID)
 	forged := s.client()
 	s.give(forged, "trb_access", s.forgedToken(t))
@@ -80,6 +85,11 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if len(routes) < 10 {
 		t.Fatalf("only %d routes", len(routes))
 	}
+	for _, pattern := range ofFinance {
+		if !slices.ContainsFunc(routes, func(r dashboard.Route) bool { return r.Pattern == pattern && r.Owner && r.Pays }) {
+			t.Errorf("%s: finance may not send this form", pattern)
+		}
+	}
 	for _, route := range routes {
 		method, path, _ := strings.Cut(route.Pattern, " ")
 		path = strings.TrimSuffix(path, "{$}")
@@ -107,6 +117,13 @@ func TestWhoMayDoWhat(t *testing.T) {
 		answer := ask(analyst, method, path, nil)
 		if route.Owner != (answer.StatusCode == http.StatusForbidden) {
 			t.Errorf("%s by an analyst: %s, owners only: %t", route.Pattern, answer.Status, route.Owner)
+		}
+		if route.Pays && !strings.HasPrefix(path, "/dashboard/statements") {
+			t.Errorf("%s: finance may do more than close and pay statements", route.Pattern)
+		}
+		answer = ask(finance, method, path, nil)
+		if forbidden := route.Owner && !route.Pays; forbidden != (answer.StatusCode == http.StatusForbidden) {
+			t.Errorf("%s by finance: %s, forbidden: %t", route.Pattern, answer.Status, forbidden)
 		}
 		if method == http.MethodGet {
 			if answer := ask(owner, method, path, nil); answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNotFound {

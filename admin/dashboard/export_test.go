@@ -15,6 +15,7 @@ import (
 type Route struct {
 	Pattern string
 	Owner   bool
+	Pays    bool // finance may too
 	Always  bool // of an archived company too
 }
 
@@ -24,7 +25,7 @@ func MemberRoutes() (list []Route) {
 	s := &Server{login: &login.Pages{Site: shared}, rules: &rules.Pages{Site: shared}, money: &money.Pages{Site: shared},
 		report: &report.Pages{Site: shared}, events: &events.Pages{Site: shared}}
 	for _, r := range s.memberRoutes() {
-		list = append(list, Route{r.Pattern, r.Owner, r.Always})
+		list = append(list, Route{r.Pattern, r.Owner, r.Pays, r.Always})
 	}
 	return list
 }

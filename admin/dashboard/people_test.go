@@ -291,3 +291,24 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 		t.Errorf("one scope a hundred times: %d", status)
 	}
 }
+
+// Finance closes and pays, by the forms of the pages; nothing else of them is shown.
+func TestFinancePays(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 1)
+	s.Close(s.live)
+	finance, at := s.join(account.RoleFinance, "duda@loja.example", s.Store.StoreID), "?company="+s.live
+	if text := s.readAs(finance, "/dashboard/statements"+at); !contains(text, "Mark as paid", "Finance") {
+		t.Errorf("statements: %s", text)
+	}
+	if text := s.readAs(finance, "/dashboard/costs"+at); contains(text, "New cost") {
+		t.Errorf("costs: %s", text)
+	}
+	if status, text, _ := s.send(finance, "/dashboard/statements/pay"+at,
+		url.Values{"statement": {s.statement}, "paid_on": {"2026-04-30"}, "reference": {"PIX 1"}}); status != http.StatusSeeOther {
+		t.Errorf("%d %s", status, text)
+	}
+	if text := s.readAs(s.loggedIn(), "/dashboard/audit"+at); !contains(text, "duda@loja.example") {
+		t.Errorf("the audit log: %s", text)
+	}
+}

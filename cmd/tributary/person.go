@@ -185,7 +185,8 @@ type membershipFlags struct{ store, company, role string }
 func (m *membershipFlags) register(cmd *cobra.Command) {
 	m.registerStore(cmd)
 	cmd.Flags().StringVar(&m.role, "role", account.RoleOwner,
-		account.RoleOwner+", who may change things, or "+account.RoleAnalyst+", who reads")
+		account.RoleOwner+", who may change things, "+account.RoleFinance+", who reads, closes and pays statements, or "+account.RoleAnalyst+
+			", who reads")
 }
 
 // registerStore is register without a role.
@@ -196,8 +197,8 @@ func (m *membershipFlags) registerStore(cmd *cobra.Command) {
 }
 
 func (m *membershipFlags) find(ctx context.Context, db stores) (storeID string, err error) {
-	if m.role != account.RoleOwner && m.role != account.RoleAnalyst {
-		return "", misuse(fmt.Errorf("--role %q is neither %s nor %s", m.role, account.RoleOwner, account.RoleAnalyst))
+	if !slices.Contains(account.Roles, m.role) {
+		return "", misuse(fmt.Errorf("--role %q is none of %s", m.role, strings.Join(account.Roles, ", ")))
 	}
 	if m.store == "" && m.company == "" {
 		return "", misuse(errors.New("give --store or --company"))

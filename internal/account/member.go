@@ -12,7 +12,7 @@ import (
 )
 
 // Roles lists the roles there are.
-var Roles = []string{RoleOwner, RoleAnalyst}
+var Roles = []string{RoleOwner, RoleFinance, RoleAnalyst}
 
 // MaxEmail in bytes: RFC 5321, 4.5.3.1.3, less the brackets.
 const MaxEmail = 254

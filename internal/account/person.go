@@ -2,9 +2,11 @@ package account
 
 import "time"
 
-// Roles of a person in a store. An owner may change things; an analyst reads.
+// Roles of a person in a store. An owner may change things; finance reads, closes and pays
+// statements; an analyst reads.
 const (
 	RoleOwner   = "owner"
+	RoleFinance = "finance"
 	RoleAnalyst = "analyst"
 )
 
@@ -18,7 +20,7 @@ type Person struct {
 // Access is one company that a person may look at, by membership of its store.
 type Access struct {
 	StoreID     string
-	Role        string // RoleOwner | RoleAnalyst
+	Role        string // one of Roles
 	CompanyID   string
 	Environment string    // Live | Sandbox
 	Name        string    // the store's, as people know it

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type memberRow struct {
 	ID, Email, Role, RoleText string
 	Seen                      string
 	You                       bool
+	Others                    []site.Option // the roles that they do not have
 }
 
 type linkRow struct{ ID, Email, What, Until string }
@@ -72,6 +74,11 @@ func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Reques
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, m := range members {
 		row := memberRow{ID: m.PersonID, Email: m.Email, Role: m.Role, RoleText: v.Lang.T("role." + m.Role), You: m.PersonID == v.Access.PersonID}
+		for _, role := range account.Roles {
+			if role != m.Role {
+				row.Others = append(row.Others, site.Option{Value: role, Label: v.Lang.T("people.make_" + role)})
+			}
+		}
 		if !m.LastSeen.IsZero() {
 			row.Seen = v.Lang.Time(m.LastSeen.In(zone))
 		}
@@ -104,7 +111,7 @@ func invitationForm(v site.Request, values map[string][]string) *site.Form {
 	f := site.NewForm(v.Lang, "people", values)
 	f.Add(site.Field{Name: "email", Type: "email", Required: true, Max: account.MaxEmail})
 	f.Add(site.Field{Name: "role", Type: "select", Value: account.RoleAnalyst,
-		Options: f.Options("role", account.RoleAnalyst, account.RoleOwner)})
+		Options: f.Options("role", account.RoleAnalyst, account.RoleFinance, account.RoleOwner)})
 	return f
 }
 
@@ -185,7 +192,7 @@ func (s *Pages) changeMember(w http.ResponseWriter, r *http.Request, v site.Requ
 	change, what := s.membershipOf(v, r.PostForm.Get("person")), "person_removed"
 	if strings.HasSuffix(r.URL.Path, "/role") {
 		change.Role, what = r.PostForm.Get("role"), "role_changed"
-		if change.Role != account.RoleOwner && change.Role != account.RoleAnalyst {
+		if !slices.Contains(account.Roles, change.Role) {
 			s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 			return
 		}

@@ -117,8 +117,8 @@ func readRefresh(r *http.Request) (token [32]byte, ok bool) {
 // LoggedIn serves a page to those who are logged in and may see the company
 // asked for (?company=, else their first).
 //
-// Forms of an analyst that only owners may send are refused, and so are forms that
-// cannot be read.
+// Forms that the person's role may not send are refused, and so are forms that cannot be
+// read.
 func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := s.authenticate(w, r)
@@ -141,7 +141,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			s.Unavailable(w, r, err)
 			return
 		}
-		if page.Owner && v.Current.Role != account.RoleOwner {
+		if !v.MayAsk(page) {
 			s.ProblemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}

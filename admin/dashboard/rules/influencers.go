@@ -51,6 +51,7 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencerPath + "/coupons/remove", Owner: true, Handle: s.removeCoupon},
 		{Pattern: "POST " + site.InfluencerPath + "/costs", Owner: true, Handle: s.addCost},
 		{Pattern: "POST " + site.InfluencerPath + "/costs/remove", Owner: true, Handle: s.removeInfluencerCost},
+		{Pattern: "POST " + site.InfluencerPath + "/entries", Owner: true, Handle: s.addEntry},
 		{Pattern: "POST " + site.InfluencerPath + "/unproven", Owner: true, Handle: s.setUnproven},
 		{Pattern: "POST " + site.InfluencerPath + "/archive", Owner: true, Handle: s.archive},
 		{Pattern: "GET " + site.InfluencerPath + "/qr.svg", Handle: s.linkCode},

@@ -28,6 +28,8 @@ type Config struct {
 	Hasher *identity.Hasher
 	// Importer registers the lines of a spreadsheet.
 	Importer Importer
+	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
+	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -61,6 +63,9 @@ type Database interface {
 	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
 		change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
+	// Ledger is as of admin.Database.
+	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
+		limit int) ([]commerce.LedgerItem, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
@@ -77,13 +82,14 @@ type Pages struct {
 	previews   Previews
 	hasher     *identity.Hasher
 	imports    Importer
+	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		shortBase: config.ShortBase, imports: config.Importer}
+		imports: config.Importer, addsEntry: config.AddEntry, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

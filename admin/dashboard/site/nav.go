@@ -11,7 +11,7 @@ import (
 type navPage struct {
 	id    string
 	path  string
-	owner bool // analysts do not see it
+	owner bool // only owners see it
 }
 
 // navigation is the pages, by group. The name of a group is the text "nav.<name>".
@@ -46,6 +46,7 @@ type Head struct {
 	Store    string
 	Role     string
 	Owner    bool   // forms are shown
+	Pays     bool   // forms of statements are shown
 	Archived bool   // the company is: it takes no form, whoever looks
 	Live     string // path of the same page in each environment; empty where there is none
 	Sandbox  string
@@ -77,7 +78,7 @@ type Link struct {
 func (v Request) Head(title, page string) Head {
 	h := Head{
 		Title: title, Notice: v.Notice, Done: v.Done, Stale: v.Stale, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
-		Owner: v.MayChange(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
+		Owner: v.MayChange(), Pays: v.MayPay(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
 		ZoneWords: ZoneWords(v.Lang, v.Current.Timezone), Page: page, Here: v.Here, Company: v.Current.CompanyID,
 	}
 	for _, group := range navigation {

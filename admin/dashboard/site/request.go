@@ -43,6 +43,17 @@ func (v Request) MayChange() bool {
 	return v.Current.Role == account.RoleOwner && !v.Archived()
 }
 
+// MayPay reports whether the person may close and pay the company's statements: owners and
+// finance may, while it is not archived.
+func (v Request) MayPay() bool {
+	return v.MayChange() || v.Current.Role == account.RoleFinance && !v.Archived()
+}
+
+// MayAsk reports whether the person's role may see the page, or send the form.
+func (v Request) MayAsk(page Route) bool {
+	return !page.Owner || v.Current.Role == account.RoleOwner || page.Pays && v.Current.Role == account.RoleFinance
+}
+
 // Actor names the person in the audit log.
 func (v Request) Actor() string { return "user/" + v.Access.PersonID }
 
@@ -93,7 +104,8 @@ func ZoneOf(name string) *time.Location {
 // "?company=".
 type Route struct {
 	Pattern string // of http.ServeMux
-	Owner   bool   // analysts may not
+	Owner   bool   // only owners may
+	Pays    bool   // with Owner: finance may too
 	Handle  func(w http.ResponseWriter, r *http.Request, v Request)
 	Upload  int64 // the form has a file: it is multipart/form-data of so many bytes at most; 0: a form without a file
 	Always  bool  // a form that may be sent of an archived company too: it concerns people, not the company

@@ -88,7 +88,7 @@ create table person (
 create table membership (
   store_id  uuid not null references store,
   person_id uuid not null references person,
-  role      text not null check (role in ('owner', 'analyst')),
+  role      text not null check (role in ('owner', 'finance', 'analyst')),
   primary key (store_id, person_id)
 );
 
@@ -111,7 +111,7 @@ create table invitation (
   token_sha256  bytea not null unique, -- the link is shown once and never stored
   store_id      uuid not null references store,
   email         text not null,         -- trimmed, lower case
-  role          text check (role in ('owner', 'analyst')),
+  role          text check (role in ('owner', 'finance', 'analyst')),
   person_id     uuid references person, -- whose password is set anew; null: an invitation
   made_by       uuid references person, -- null: the command line
   created_at    timestamptz not null default now(),
