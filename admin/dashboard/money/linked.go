@@ -154,7 +154,8 @@ func (s *Pages) inTurn(serve func(http.ResponseWriter, *http.Request, site.Reque
 // linked is the page of a statement.
 func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.LangOf(r), v.statement
-	page := linkedPage{Influencer: statement.Influencer, Number: statement.NumberText(), Period: printer.Period(statement.StartDate, statement.EndDate),
+	page := linkedPage{Influencer: statement.Influencer, Number: statement.NumberText(), Period: printer.Period(statement.StartDate,
+		statement.EndDate),
 		CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	var err error

@@ -24,7 +24,8 @@ func (s *Pages) listRoutes() []site.Route {
 			Handle: s.File("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
 		{Pattern: "GET " + site.StatementsPath + site.CSVEnding,
-			Handle: s.File("statements", []string{"number", "statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
+			Handle: s.File("statements", []string{"number", "statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date",
+				"state",
 				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
 	}
 }
