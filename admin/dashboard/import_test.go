@@ -99,7 +99,8 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 		t.Errorf("%d: %s", status, text)
 	}
 	// A column may be left out: without coupons the lines add nothing that is taken.
-	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-1", "notes"); !contains(text, "1 linha pode ser importada") {
+	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-1", "notes"); !contains(text,
+		"1 linha pode ser importada") {
 		t.Errorf("%d: %s", status, text)
 	}
 }

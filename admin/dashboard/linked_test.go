@@ -118,7 +118,8 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 			t.Errorf("cookies: %v", answer.Cookies())
 		}
 	}
-	f("en", "Loja Exemplo Statement no. 1 Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid", "3 orders R$ 2,468.00 Total R$ 2,468.00",
+	f("en", "Loja Exemplo Statement no. 1 Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid",
+		"3 orders R$ 2,468.00 Total R$ 2,468.00",
 		"100000 22 Mar 2026 R$ 1,234.50", "(email) 22 Mar 2026 −R$ 1.00")
 	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 22/03/2026 R$ 1.234,50")
 
