@@ -47,6 +47,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.HasOrders(ctx, company)
 	must(err)
+	_, err = db.UnknownCodes(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 10)
+	must(err)
 	_, err = db.Balances(ctx, company, day, commerce.BalanceCursor{}, 10)
 	must(err)
 	_, err = db.ExplainedSale(ctx, company, "1")
