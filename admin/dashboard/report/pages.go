@@ -19,6 +19,12 @@ type Database interface {
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
+	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
+	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
+		limit int) ([]commerce.Statement, error)
+	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	// ProductNames returns the names of those of the products that are stored, by id.
+	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// UnknownCodes returns the codes of approved orders that are no influencer's coupon.
