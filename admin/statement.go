@@ -33,6 +33,7 @@ type statementRef struct {
 // until then.
 type statementRecord struct {
 	ID           string           `json:"id"`
+	Number       *int64           `json:"number"`
 	InfluencerID string           `json:"influencer_id"`
 	Influencer   string           `json:"influencer"`
 	Currency     string           `json:"currency"`
@@ -241,6 +242,7 @@ func recordStatement(s *commerce.Statement) statementRecord {
 		sum := commerce.SumOf(s.Currency)
 		opening, total, closed := sum(s.OpeningMinor), sum(s.TotalMinor), s.ClosedAt.UTC().Format(timestampFormat)
 		record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &opening, &total, &s.Lines, &s.Carried, &closed
+		record.Number = &s.Number
 	}
 	if !s.PaidAt.IsZero() {
 		record.Payment = &statementPaying{s.PaidAt.UTC().Format(timestampFormat), s.Reference}
@@ -250,7 +252,7 @@ func recordStatement(s *commerce.Statement) statementRecord {
 
 var statementHeader = []string{"id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state", "opening",
 	"line_count", "total", "carried",
-	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference"}
+	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference", "number"}
 
 // statementCells is a statement as a line of a table.
 func statementCells(s *statementRecord) []string {
@@ -264,12 +266,14 @@ func statementCells(s *statementRecord) []string {
 	if s.Payment != nil {
 		paid = *s.Payment
 	}
-	count := ""
-	if s.LineCount != nil {
-		count = strconv.FormatInt(*s.LineCount, 10)
+	whole := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatInt(*n, 10)
 	}
 	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening),
-		count, amount(s.Total),
+		whole(s.LineCount), amount(s.Total),
 		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt,
-		reports.CSVText(paid.Reference)}
+		reports.CSVText(paid.Reference), whole(s.Number)}
 }

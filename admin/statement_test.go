@@ -26,6 +26,7 @@ import (
 // statementJSON is a statement as the API gives it.
 type statementJSON struct {
 	ID, Influencer, Currency, State string
+	Number                          *int64
 	InfluencerID                    string  `json:"influencer_id"`
 	StartDate                       *string `json:"start_date"`
 	EndDate                         string  `json:"end_date"`
@@ -135,7 +136,7 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	anas := id(ana, "BRL")
 	var one statementJSON
 	s.get("/statements/"+anas, &one)
-	if one.State != "closing" || one.StartDate != nil || one.Opening != nil || one.Lines == nil || len(one.Lines) > 0 {
+	if one.State != "closing" || one.Number != nil || one.StartDate != nil || one.Opening != nil || one.Lines == nil || len(one.Lines) > 0 {
 		t.Errorf("while it is closing: %+v", one)
 	}
 	payment := map[string]string{"paid_at": "2026-05-05T12:00:00Z", "reference": "PIX 8127"}
@@ -189,6 +190,14 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	}
 
 	var list []statementJSON
+	s.get("/statements", &list)
+	numbers := map[int64]bool{}
+	for _, one := range list {
+		numbers[*one.Number] = true
+	}
+	if !reflect.DeepEqual(numbers, map[int64]bool{1: true, 2: true, 3: true, 4: true}) {
+		t.Errorf("the numbers are %v", numbers)
+	}
 	f := func(query string, want ...string) {
 		t.Helper()
 		s.get("/statements"+query, &list)

@@ -137,6 +137,9 @@ func TestAMonthIsClosed(t *testing.T) {
 	s.ask(s.ana, "BRL", "2026-06-30", 5000)
 	s.workOff()
 	wantLines(t, s.statements()[2:], "2026-05-01 2026-05-31 0 1 1 3000 carried", "2026-06-01 2026-06-30 3000 1 1 6000 due")
+	wantLines(t, s.texts(`select number || ' of ' || end_date from statement order by number`), "1 of 2026-04-15", "2 of 2026-04-30",
+		"3 of 2026-05-31", "4 of 2026-06-30")
+	s.replaysStatements()
 }
 
 // Two statements that are asked for at once, the second a step after the first: each

@@ -214,6 +214,8 @@ func TestWhatWaitsIsDecided(t *testing.T) {
 	if status != http.StatusUnprocessableEntity {
 		t.Errorf("a period of the future: %d", status)
 	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "old", TotalMinor: 10000, CommissionMinor: 1000, Evidence: "coupon",
+		InfluencerID: list[0].InfluencerID, CreatedAt: time.Now().AddDate(0, 0, -40)}) // it may be paid: its hold is over
 	if status, _, _ := s.send(owner, "/dashboard/statements"+at,
 		url.Values{"end_date": {time.Now().AddDate(0, 0, -1).Format(time.DateOnly)}}); status != http.StatusSeeOther {
 		t.Errorf("close: %d", status)

@@ -39,7 +39,7 @@ func TestAMonthIsSeenBeforeItIsPaid(t *testing.T) {
 		t.Errorf("an unknown state: %d", status)
 	}
 	if _, rows := s.download(owner, at("statements.csv", "&state=due")); len(rows) != 1 ||
-		!strings.HasPrefix(rows[0]["influencer"], "Fernanda") {
+		!strings.HasPrefix(rows[0]["influencer"], "Fernanda") || rows[0]["number"] != "2" {
 		t.Errorf("the file has not what the page shows: %v", rows)
 	}
 	answer, err := owner.Get(s.url + at("payouts", ""))

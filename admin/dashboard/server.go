@@ -16,6 +16,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/statementlink"
 )
@@ -53,6 +54,8 @@ type Deps struct {
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
 	Previews rules.Previews
+	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
+	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	// Events reads the logs of events, and Rules the rules by which they are looked at.
 	// Without Events, the page of events says that there is no log here.
 	Events events.EventLog
@@ -99,8 +102,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews,
-		Hasher: deps.Hasher},
-		deps.Database)
+		Hasher: deps.Hasher, Importer: deps.Database, AddEntry: deps.AddEntry}, deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	}
 	pages, err := dashboard.New(config,
 		dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(),
-			CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock,
+			AddEntry: s.AddEntry, CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock,
 			Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

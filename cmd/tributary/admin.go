@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/background"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres/cases"
@@ -136,6 +137,9 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
 		Database: db, Log: s.log, Hasher: s.hasher, Previews: db, Events: client, Rules: cases.NewReader(db.db),
 		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
+		AddEntry: func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error {
+			return api.AddEntry(ctx, author, e)
+		},
 		Hints: func(ctx context.Context, handle func([]byte) error) error {
 			return client.Follow(ctx, wire.TopicResults, 0, kafka.FromLast,
 				func(_ int64, r kafka.Record) error { return handle(r.Value) }, nil)

@@ -39,6 +39,7 @@ type Statement struct {
 	StatementID  string // UUID
 	InfluencerID string
 	Influencer   string
+	Number       int64 // counts the company's statements in the order in which they were closed; 0: it is not closed
 	Currency     string
 	StartDate    string // YYYY-MM-DD
 	EndDate      string

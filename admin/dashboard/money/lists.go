@@ -24,7 +24,8 @@ func (s *Pages) listRoutes() []site.Route {
 			Handle: s.File("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
 		{Pattern: "GET " + site.StatementsPath + site.CSVEnding,
-			Handle: s.File("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
+			Handle: s.File("statements", []string{"number", "statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date",
+				"state",
 				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
 	}
 }
@@ -136,10 +137,11 @@ func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Requ
 		}
 		for _, st := range list {
 			opening, total := site.MinorText(st.OpeningMinor, st.Currency), site.MinorText(st.TotalMinor, st.Currency)
+			number := strconv.FormatInt(st.Number, 10)
 			if st.State == commerce.StatementClosing { // not known yet
-				opening, total = "", ""
+				opening, total, number = "", "", ""
 			}
-			if err := f.Add(st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+			if err := f.Add(number, st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
 				strconv.FormatInt(st.Lines, 10), opening, total,
 				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
 				return err

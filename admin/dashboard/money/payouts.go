@@ -103,6 +103,7 @@ type statementRow struct {
 	ID, Influencer, Period, Total, State, StateText, Paid string
 	Opening                                               string // what it has of the one before; empty: nothing
 	Href                                                  string // of its page; empty: it is being closed
+	Number                                                int64
 	Lines                                                 int64
 	Payable, Closed                                       bool
 }
@@ -323,7 +324,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
+		row := statementRow{ID: st.StatementID, Number: st.Number, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
 			Total: v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet

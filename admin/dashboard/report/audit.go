@@ -79,7 +79,7 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
 var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_",
-	"type": "keys.type_", "unproven": "settings.unproven_",
+	"type": "keys.type_", "kind": "entry.", "unproven": "settings.unproven_",
 	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
 
 // details writes an entry's details.
@@ -95,6 +95,12 @@ func (d details) words(detail, subject string) string {
 	var values map[string]any
 	if json.Unmarshal([]byte(detail), &values) != nil {
 		return ""
+	}
+	if minor, ok := values["amount_minor"].(float64); ok { // of a ledger's entry
+		code, _ := values["currency"].(string)
+		values["amount"] = d.l.Money(int64(minor), code)
+		delete(values, "amount_minor")
+		delete(values, "currency")
 	}
 	var words []string
 	for name, value := range values {

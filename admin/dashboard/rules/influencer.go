@@ -3,13 +3,10 @@ package rules
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/boombuler/barcode/qr"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -33,7 +30,8 @@ type influencerPage struct {
 	Known              []detailLine
 	Details            *site.Form // of the person
 	Links, Coupon      *site.Form // to add
-	Cost               *site.Form
+	Cost, Entry        *site.Form
+	Entries            []entryLine // by hand, of the ledger
 	Alert              string
 	Archived           string // since when; empty: it is not
 }
@@ -145,6 +143,12 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 		var own string
 		own, err = s.db.UnprovenOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
 		page.Unproven = s.unprovenForm(v, own, nil)
+	}
+	if err == nil && page.Entry == nil {
+		page.Entry, err = s.entryForm(v, nil)
+	}
+	if err == nil {
+		page.Entries, err = s.entriesOf(r, v, i.InfluencerID)
 	}
 	if err == nil {
 		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
@@ -260,43 +264,6 @@ func (s *Pages) timelineOf(v site.Request, coupons []commerce.Coupon, today stri
 	}
 	t.Height = len(t.Rows) * rowHeight
 	return t
-}
-
-// linkCode is the QR code of a short link, as SVG.
-func (s *Pages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
-	address := ""
-	for _, link := range i.Links {
-		if link.Code == r.URL.Query().Get("code") {
-			_, address = s.shortLink(link.Code)
-		}
-	}
-	if address == "" {
-		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
-		return
-	}
-	code, err := qr.Encode(address, qr.M, qr.Auto)
-	if err != nil {
-		s.Unavailable(w, r, err)
-		return
-	}
-	const quiet = 4 // modules around the code (ISO/IEC 18004)
-	size := code.Bounds().Dx()
-	var path strings.Builder
-	for y := range size {
-		for x := range size {
-			if dark, _, _, _ := code.At(x, y).RGBA(); dark == 0 {
-				fmt.Fprintf(&path, "M%d %dh1v1h-1z", x+quiet, y+quiet)
-			}
-		}
-	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" `+
-		`shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
-		size+2*quiet, path.String())
 }
 
 // influencerHere is the address of an influencer's page.

@@ -26,6 +26,10 @@ type Config struct {
 	Previews Previews
 	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
 	Hasher *identity.Hasher
+	// Importer registers the lines of a spreadsheet.
+	Importer Importer
+	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
+	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -59,6 +63,9 @@ type Database interface {
 	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
 		change func(cost *commerce.AdditionalCost) error) error
 	DeleteAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string) error
+	// Ledger is as of admin.Database.
+	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
+		limit int) ([]commerce.LedgerItem, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
@@ -74,13 +81,15 @@ type Pages struct {
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
 	hasher     *identity.Hasher
+	imports    Importer
+	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		shortBase: config.ShortBase}
+		imports: config.Importer, addsEntry: config.AddEntry, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
@@ -97,5 +106,5 @@ func refuseAll(_ context.Context, urls []string) []error {
 
 // Routes are the pages and forms.
 func (s *Pages) Routes() []site.Route {
-	return slices.Concat(s.influencerRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
+	return slices.Concat(s.influencerRoutes(), s.importRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
 }

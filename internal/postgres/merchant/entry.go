@@ -13,7 +13,8 @@ import (
 )
 
 // ClaimEntry keeps what is asked for under a manual entry's id, before its record is sent: so the id has one content. accepted:
-// the processor has its record already. Errors: commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists.
+// the processor has its record already. Errors: commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists. An entry overwrites
+// nothing, so its version is compared without a lock: of two that are added at once, neither is refused.
 func (s *Store) ClaimEntry(ctx context.Context, author commerce.Author, e commerce.NewEntry) (accepted bool, err error) {
 	of := pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": e.InfluencerID}
 	args := pgx.NamedArgs{"entry_id": e.EntryID, "kind": e.Kind, "amount": e.PostedMinor(), "currency": e.Currency, "day": e.Day,
@@ -27,10 +28,14 @@ func (s *Store) ClaimEntry(ctx context.Context, author commerce.Author, e commer
 			of).Scan(&known); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `
+		added, err := tx.Exec(ctx, `
 			insert into manual_entry (company_id, entry_id, influencer_id, kind, amount_minor, currency, day, reason, asked_at, actor)
 			values (@company_id, @entry_id, @influencer_id, @kind, @amount, @currency, @day, @reason, @now, @actor)
-			on conflict (company_id, entry_id) do nothing`, asked); err != nil {
+			on conflict (company_id, entry_id) do nothing`, asked)
+		if err == nil && added.RowsAffected() > 0 {
+			err = checkVersion(ctx, tx, author.CompanyID)
+		}
+		if err != nil {
 			return err
 		}
 		var same bool

@@ -129,6 +129,7 @@ create table statement (
   summed        jsonb,           -- of its entries so far (statements.Sum), while it is closing and all of them are in it;
                                  -- null: they are not, or it is closed
   closed_at     timestamptz,
+  number        bigint,          -- counts the company's statements in the order in which they were closed
   start_date    date,
   opening_minor numeric,         -- carried from the statement before
   total_minor   numeric,         -- opening_minor and the sum of its entries
@@ -141,6 +142,7 @@ create table statement (
 );
 create index statement_influencer on statement (company_id, influencer_id, currency, rev);
 create index statement_closing on statement (company_id, rev) where closed_at is null;
+create unique index statement_number on statement (company_id, number) where number is not null;
 
 create table statement_payment (
   company_id   text not null,

@@ -18,6 +18,7 @@ func statementColumns(s *commerce.Statement) postgres.Columns {
 		postgres.Into("s.statement_id::text", &s.StatementID),
 		postgres.Into("s.influencer_id::text", &s.InfluencerID),
 		postgres.Into("coalesce(i.name, '')", &s.Influencer),
+		postgres.Into("coalesce(s.number, 0)", &s.Number),
 		postgres.Into("s.currency", &s.Currency),
 		postgres.Into("s.start_date", postgres.Day(&s.StartDate)),
 		postgres.Into("s.end_date", postgres.Day(&s.EndDate)),

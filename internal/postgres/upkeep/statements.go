@@ -94,8 +94,8 @@ var insertEntries = `
 		where m.accepted_at is null
 		returning entry_id, influencer_id, kind, amount_minor, currency, day, reason, actor, accepted_at),
 	told as (
-		insert into audit_log (company_id, audit_id, at, actor, action, subject, detail)
-		select @company_id, entry_id, accepted_at, actor, 'ledger.entry', entry_id::text, jsonb_build_object('influencer_id', influencer_id,
+		insert into audit_log (company_id, audit_id, at, actor, action, subject, part_of, detail)
+		select @company_id, entry_id, accepted_at, actor, 'ledger.entry', entry_id::text, influencer_id::text, jsonb_build_object('influencer_id', influencer_id,
 			'kind', kind, 'amount_minor', amount_minor, 'currency', currency, 'date', day, 'reason', reason)
 		from stored
 		on conflict (company_id, audit_id) do nothing returning 1)
@@ -233,10 +233,12 @@ func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, 
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
 }
 
-// Close stores what a statement has. One that is closed stays as it is.
+// Close stores what a statement has, and gives it the company's next number. One that is closed stays as it is.
 func (t Statements) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
 	return postgres.Exec(ctx, t.tx, "close a statement", `
-		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric,
+		update statement set closed_at = @now::timestamptz,
+			number = (select coalesce(max(n.number), 0) + 1 from statement n where n.company_id = @company_id and n.number is not null),
+			start_date = @start_date::date, opening_minor = @opening::numeric,
 			total_minor = @total::numeric,
 			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid,
 				digest = @digest::bytea
