@@ -39,7 +39,8 @@ func TestStatementsArePaidTogetherAndAPaymentIsUndone(t *testing.T) {
 		return list
 	}
 	paid := func() int {
-		state, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{State: commerce.StatementPaid}, commerce.StatementCursor{}, 10)
+		state, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{State: commerce.StatementPaid},
+			commerce.StatementCursor{}, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

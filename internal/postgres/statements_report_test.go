@@ -56,7 +56,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	_, err = db.Order(ctx, company, "1")
 	must(err)
 	pending := commerce.OrderPending
-	for _, f := range []commerce.OrderFilter{{}, {Status: &pending}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
+	for _, f := range []commerce.OrderFilter{{}, {Uncredited: true}, {Status: &pending}, {Coupon: "ANA10"},
+		{InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
 		{UpdatedSince: time.Now()}} {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)

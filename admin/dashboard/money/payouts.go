@@ -323,7 +323,8 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
+		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate,
+			st.EndDate),
 			Total: v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
