@@ -137,7 +137,7 @@ const aroundZones = 36 * time.Hour
 func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error) {
 	args := pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
 		"uncredited": f.Uncredited,
-		"from": postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
+		"from":       postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
 	var key *facts.Key
 	if f.Coupon != "" {
 		k := facts.RuleKey(facts.KeyCode, f.Coupon)
