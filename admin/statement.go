@@ -18,6 +18,7 @@ const (
 	codeStatementClosing = "statement_closing"
 	codeStatementCarried = "statement_carried"
 	codeStatementPaid    = "statement_paid"
+	codeStatementUnpaid  = "statement_unpaid"
 	codePayingBlocked    = "paying_blocked"
 )
 
@@ -123,7 +124,30 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	err = s.deps.Database.PayStatement(ctx, c.author(s.now()), payment)
+	return s.answerPaid(s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
+}
+
+// undoPayment is DELETE /statements/{id}/payment.
+func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	undo := commerce.PaymentUndo{StatementID: strings.ToLower(r.PathValue("id")), Reason: required(o, "reason", text)}
+	o.bad.AddAll(undo.Check())
+	if err := o.broken(); err != nil {
+		return answer{}, err
+	}
+	if !uuidtext.Is(undo.StatementID) {
+		return answer{}, noStatement()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	return s.answerPaid(s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
+}
+
+// answerPaid answers a request about a payment.
+func (s *Server) answerPaid(err error) (answer, error) {
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, noStatement()
@@ -135,7 +159,10 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 			message: "the statement's total is carried to the influencer's next statement: pay that one"}
 	case errors.Is(err, commerce.ErrPaidOtherwise):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid,
-			message: "another payment of the statement is recorded already; it never changes"}
+			message: "another payment of the statement is recorded already: undo that one first"}
+	case errors.Is(err, commerce.ErrNotPaid):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementUnpaid,
+			message: "the statement has no payment that could be undone"}
 	case errors.Is(err, commerce.ErrRestored):
 		return answer{}, &problem{status: http.StatusConflict, code: codePayingBlocked,
 			message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on " +

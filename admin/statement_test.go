@@ -175,6 +175,21 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	}
 	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 0 32.53", "Ana Prado USD 0 0 0 5 0")
 
+	// The payment came back: it is undone, posts nothing, and the statement is paid by another one.
+	undo := func() answer {
+		return s.call("DELETE", "/admin/v1/statements/"+anas+"/payment", s.live, `{"reason":"The bank sent it back"}`)
+	}
+	s.want(s.call("DELETE", "/admin/v1/statements/"+anas+"/payment", s.live, `{"reason":" "}`), 400, "validation_error")
+	s.want(undo(), 200, "")
+	s.want(undo(), 409, "statement_unpaid")
+	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 32.53 0", "Ana Prado USD 0 0 0 5 0")
+	one = statementJSON{}
+	if s.get("/statements/"+anas, &one); one.State != "closed" || one.Payment != nil {
+		t.Errorf("after the undo: %+v", one)
+	}
+	s.want(s.post("/statements/"+anas+"/payment", payment), 200, "")
+	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 0 32.53", "Ana Prado USD 0 0 0 5 0")
+
 	// A return after that: the next statement is negative, and carried.
 	fix.Put(reporttest.Order{CompanyID: company, ID: "a4", CreatedAt: time.Now().AddDate(0, 0, -100), TotalMinor: 1, InfluencerID: ana,
 		CommissionMinor: -400})

@@ -15,8 +15,9 @@ import (
 func typedSettings(change map[string]string) url.Values {
 	form := url.Values{
 		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
-		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"}, "delivered_hold_days": {"15"},
-		"minimum_payout": {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
+		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
+		"delivered_hold_days": {"15"},
+		"minimum_payout":      {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
 		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"}, "step": {"save"},
 	}
 	for name, value := range change {

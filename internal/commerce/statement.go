@@ -57,6 +57,19 @@ type Statement struct {
 	Reference    string    // of the payment
 }
 
+// IsCarried reports whether a total is carried to the next statement: one that is not above zero, or below the minimum.
+func IsCarried(total decimal.Decimal, minimumMinor int64) bool {
+	return !total.IsPositive() || total.LessThan(decimal.NewFromInt(minimumMinor))
+}
+
+// NumberText is the statement's number in digits; empty: it is not closed.
+func (s Statement) NumberText() string {
+	if s.Number == 0 {
+		return ""
+	}
+	return strconv.FormatInt(s.Number, 10)
+}
+
 // Cursor returns the statement's place in the list.
 func (s Statement) Cursor() StatementCursor { return StatementCursor{s.Rev, s.StatementID} }
 
@@ -140,8 +153,17 @@ func ParseStatementCursor(text string) (StatementCursor, error) {
 
 // Closing asks for statements.
 type Closing struct {
-	EndDate      string // YYYY-MM-DD
-	InfluencerID string // empty: all influencers
+	EndDate      string   // YYYY-MM-DD
+	InfluencerID string   // empty: all influencers
+	Chosen       []string // the ids of those of whom alone statements are made; nil: all
+}
+
+// Of returns the ids of the influencers of whom statements are asked for; nil: all.
+func (c Closing) Of() []string {
+	if c.InfluencerID != "" {
+		return []string{c.InfluencerID}
+	}
+	return c.Chosen
 }
 
 // Check returns every rule that it breaks, but for that the day may not be in the future.
@@ -152,6 +174,9 @@ func (c Closing) Check() (bad Violations) {
 		}
 	}
 	bad.optionalUUID("influencer_id", c.InfluencerID)
+	for _, id := range c.Chosen {
+		bad.optionalUUID("influencer", id)
+	}
 	return bad
 }
 
@@ -160,6 +185,22 @@ type StatementPayment struct {
 	StatementID string // UUID
 	PaidAt      time.Time
 	Reference   string // of the transfer
+	Seen        string // the statement's Version as it was shown; empty: it is not checked
+}
+
+// MostPaidAtOnce bounds the statements that are paid together.
+const MostPaidAtOnce = 200
+
+// PaymentUndo takes the payment of a statement back.
+type PaymentUndo struct {
+	StatementID string // UUID
+	Reason      string
+}
+
+// Check returns every rule that it breaks.
+func (u PaymentUndo) Check() (bad Violations) {
+	bad.filled(place{}, "reason", u.Reason, MaxName)
+	return bad
 }
 
 // Check returns every rule that a payment breaks at an instant.
@@ -178,6 +219,7 @@ var (
 	ErrNotClosed         = errors.New("the statement is not closed yet")
 	ErrCarried           = errors.New("the statement's total is carried to the next one")
 	ErrPaidOtherwise     = errors.New("the statement has another payment already")
+	ErrNotPaid           = errors.New("the statement has no payment")
 	ErrRestored          = errors.New("the database was restored from a backup, and paying is blocked until an owner confirms")
 )
 

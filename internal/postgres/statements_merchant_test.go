@@ -179,6 +179,11 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	entry.AmountMinor++
 	_, err = db.ClaimEntry(ctx, author, entry)
 	must(err, commerce.ErrEntryExists)
+	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
+	must(err)
+	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
+		t.Errorf("%+v would be closed", shown)
+	}
 	asked, err := db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader)
 	must(err)
 	if len(asked) != 1 {
@@ -187,6 +192,7 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	_, err = opened.Pool().Exec(ctx, `update statement set closed_at = now(), carried = false where company_id = $1`, author.CompanyID)
 	must(err)
 	must(db.PayStatement(ctx, author, commerce.StatementPayment{StatementID: asked[0].StatementID, PaidAt: noon, Reference: "1"}))
+	must(db.UndoPayment(ctx, author, commerce.PaymentUndo{StatementID: asked[0].StatementID, Reason: "1"}))
 	for _, revoke := range []bool{false, true} {
 		_, err = db.LinkNumber(ctx, author, asked[0].StatementID, revoke)
 		must(err)

@@ -137,11 +137,10 @@ func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Requ
 		}
 		for _, st := range list {
 			opening, total := site.MinorText(st.OpeningMinor, st.Currency), site.MinorText(st.TotalMinor, st.Currency)
-			number := strconv.FormatInt(st.Number, 10)
 			if st.State == commerce.StatementClosing { // not known yet
-				opening, total, number = "", "", ""
+				opening, total = "", ""
 			}
-			if err := f.Add(number, st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+			if err := f.Add(st.NumberText(), st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
 				strconv.FormatInt(st.Lines, 10), opening, total,
 				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
 				return err

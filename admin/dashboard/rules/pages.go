@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"io"
+	"net/http"
 	"slices"
 	"time"
 
@@ -30,6 +31,8 @@ type Config struct {
 	Importer Importer
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
 	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
+	// Results reads what the template "results" shows of an influencer: report.Pages.PartnerResults does.
+	Results func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -83,13 +86,14 @@ type Pages struct {
 	hasher     *identity.Hasher
 	imports    Importer
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
+	results    func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		imports: config.Importer, addsEntry: config.AddEntry, shortBase: config.ShortBase}
+		imports: config.Importer, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

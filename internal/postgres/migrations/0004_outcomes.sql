@@ -152,8 +152,13 @@ create table statement_payment (
   reference    text not null,
   recorded_at  timestamptz not null,
   actor        text not null,
-  primary key (company_id, statement_id)
+  undone_rev   bigint,           -- null: the payment stands
+  undone_at    timestamptz,
+  undone_by    text,
+  undo_reason  text,
+  primary key (company_id, statement_id, rev)
 );
+create unique index statement_payment_stands on statement_payment (company_id, statement_id) where undone_rev is null;
 
 -- How often the links to a statement were revoked: a link says which number it was made
 -- with, and works while that is the present one. No row: never.
