@@ -102,6 +102,8 @@ type statements interface {
 	// PayStatement returns commerce.ErrNotFound, commerce.ErrNotClosed,
 	// commerce.ErrCarried, commerce.ErrPaidOtherwise or commerce.ErrRestored.
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
+	// UndoPayment returns commerce.ErrNotFound, commerce.ErrNotPaid or commerce.ErrRestored.
+	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
 	// ClaimEntry returns commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists where an entry with
 	// that id has another content. accepted: the processor has its record.
 	ClaimEntry(ctx context.Context, author commerce.Author, e commerce.NewEntry) (accepted bool, err error)

@@ -18,6 +18,7 @@ const (
 	codeStatementClosing = "statement_closing"
 	codeStatementCarried = "statement_carried"
 	codeStatementPaid    = "statement_paid"
+	codeStatementUnpaid  = "statement_unpaid"
 	codePayingBlocked    = "paying_blocked"
 )
 
@@ -33,6 +34,7 @@ type statementRef struct {
 // until then.
 type statementRecord struct {
 	ID           string           `json:"id"`
+	Number       *int64           `json:"number"`
 	InfluencerID string           `json:"influencer_id"`
 	Influencer   string           `json:"influencer"`
 	Currency     string           `json:"currency"`
@@ -122,7 +124,30 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	err = s.deps.Database.PayStatement(ctx, c.author(s.now()), payment)
+	return s.answerPaid(s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
+}
+
+// undoPayment is DELETE /statements/{id}/payment.
+func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	undo := commerce.PaymentUndo{StatementID: strings.ToLower(r.PathValue("id")), Reason: required(o, "reason", text)}
+	o.bad.AddAll(undo.Check())
+	if err := o.broken(); err != nil {
+		return answer{}, err
+	}
+	if !uuidtext.Is(undo.StatementID) {
+		return answer{}, noStatement()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	return s.answerPaid(s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
+}
+
+// answerPaid answers a request about a payment.
+func (s *Server) answerPaid(err error) (answer, error) {
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, noStatement()
@@ -134,7 +159,10 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 			message: "the statement's total is carried to the influencer's next statement: pay that one"}
 	case errors.Is(err, commerce.ErrPaidOtherwise):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid,
-			message: "another payment of the statement is recorded already; it never changes"}
+			message: "another payment of the statement is recorded already: undo that one first"}
+	case errors.Is(err, commerce.ErrNotPaid):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementUnpaid,
+			message: "the statement has no payment that could be undone"}
 	case errors.Is(err, commerce.ErrRestored):
 		return answer{}, &problem{status: http.StatusConflict, code: codePayingBlocked,
 			message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on " +
@@ -241,6 +269,7 @@ func recordStatement(s *commerce.Statement) statementRecord {
 		sum := commerce.SumOf(s.Currency)
 		opening, total, closed := sum(s.OpeningMinor), sum(s.TotalMinor), s.ClosedAt.UTC().Format(timestampFormat)
 		record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &opening, &total, &s.Lines, &s.Carried, &closed
+		record.Number = &s.Number
 	}
 	if !s.PaidAt.IsZero() {
 		record.Payment = &statementPaying{s.PaidAt.UTC().Format(timestampFormat), s.Reference}
@@ -250,7 +279,7 @@ func recordStatement(s *commerce.Statement) statementRecord {
 
 var statementHeader = []string{"id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state", "opening",
 	"line_count", "total", "carried",
-	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference"}
+	"minimum_payout", "asked_at", "closed_at", "paid_at", "reference", "number"}
 
 // statementCells is a statement as a line of a table.
 func statementCells(s *statementRecord) []string {
@@ -264,12 +293,14 @@ func statementCells(s *statementRecord) []string {
 	if s.Payment != nil {
 		paid = *s.Payment
 	}
-	count := ""
-	if s.LineCount != nil {
-		count = strconv.FormatInt(*s.LineCount, 10)
+	whole := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatInt(*n, 10)
 	}
 	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening),
-		count, amount(s.Total),
+		whole(s.LineCount), amount(s.Total),
 		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt,
-		reports.CSVText(paid.Reference)}
+		reports.CSVText(paid.Reference), whole(s.Number)}
 }

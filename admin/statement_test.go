@@ -26,6 +26,7 @@ import (
 // statementJSON is a statement as the API gives it.
 type statementJSON struct {
 	ID, Influencer, Currency, State string
+	Number                          *int64
 	InfluencerID                    string  `json:"influencer_id"`
 	StartDate                       *string `json:"start_date"`
 	EndDate                         string  `json:"end_date"`
@@ -135,7 +136,7 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	anas := id(ana, "BRL")
 	var one statementJSON
 	s.get("/statements/"+anas, &one)
-	if one.State != "closing" || one.StartDate != nil || one.Opening != nil || one.Lines == nil || len(one.Lines) > 0 {
+	if one.State != "closing" || one.Number != nil || one.StartDate != nil || one.Opening != nil || one.Lines == nil || len(one.Lines) > 0 {
 		t.Errorf("while it is closing: %+v", one)
 	}
 	payment := map[string]string{"paid_at": "2026-05-05T12:00:00Z", "reference": "PIX 8127"}
@@ -174,6 +175,21 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	}
 	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 0 32.53", "Ana Prado USD 0 0 0 5 0")
 
+	// The payment came back: it is undone, posts nothing, and the statement is paid by another one.
+	undo := func() answer {
+		return s.call("DELETE", "/admin/v1/statements/"+anas+"/payment", s.live, `{"reason":"The bank sent it back"}`)
+	}
+	s.want(s.call("DELETE", "/admin/v1/statements/"+anas+"/payment", s.live, `{"reason":" "}`), 400, "validation_error")
+	s.want(undo(), 200, "")
+	s.want(undo(), 409, "statement_unpaid")
+	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 32.53 0", "Ana Prado USD 0 0 0 5 0")
+	one = statementJSON{}
+	if s.get("/statements/"+anas, &one); one.State != "closed" || one.Payment != nil {
+		t.Errorf("after the undo: %+v", one)
+	}
+	s.want(s.post("/statements/"+anas+"/payment", payment), 200, "")
+	payouts("=Beto Lima BRL 0 0 3 70 0", "Ana Prado BRL 0.11 0 0 0 32.53", "Ana Prado USD 0 0 0 5 0")
+
 	// A return after that: the next statement is negative, and carried.
 	fix.Put(reporttest.Order{CompanyID: company, ID: "a4", CreatedAt: time.Now().AddDate(0, 0, -100), TotalMinor: 1, InfluencerID: ana,
 		CommissionMinor: -400})
@@ -189,6 +205,14 @@ func TestStatementsAreClosedReadAndPaid(t *testing.T) {
 	}
 
 	var list []statementJSON
+	s.get("/statements", &list)
+	numbers := map[int64]bool{}
+	for _, one := range list {
+		numbers[*one.Number] = true
+	}
+	if !reflect.DeepEqual(numbers, map[int64]bool{1: true, 2: true, 3: true, 4: true}) {
+		t.Errorf("the numbers are %v", numbers)
+	}
 	f := func(query string, want ...string) {
 		t.Helper()
 		s.get("/statements"+query, &list)

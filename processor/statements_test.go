@@ -83,6 +83,13 @@ func (s *ledgerShop) pay(statementID string) {
 	s.take(s.commerce(wire.KindPayment, statementID, noon, wire.Payment{StatementID: statementID, PaidAt: noon, Reference: "pix 1"}))
 }
 
+// undo takes the payment of a revision back.
+func (s *ledgerShop) undo(statementID string, rev int64) {
+	s.t.Helper()
+	s.bump()
+	s.take(s.commerce(wire.KindPayment, statementID, noon, wire.Payment{StatementID: statementID, Undoes: rev, Reason: "sent back"}))
+}
+
 // statements are "start end opening entries lines total carried|due", in the order in which
 // they were closed.
 func (s *shop) statements() []string {
@@ -124,6 +131,15 @@ func TestAMonthIsClosed(t *testing.T) {
 	s.workOff()
 	wantLines(t, s.statements(), "2026-03-31 2026-04-15 0 2 2 4000 due")
 	s.pay(april)
+	s.replaysStatements()
+	first := s.rev
+	s.undo(april, first)
+	s.undo(april, first) // a repeat finds nothing
+	s.pay(april)
+	s.pay(april) // of two that stand the first counts
+	wantLines(t, s.texts(`select concat_ws(' ', rev, undone_rev, undo_reason) from statement_payment order by rev`),
+		fmt.Sprint(first, " ", first+1, " sent back"), fmt.Sprint(first+3))
+	s.replaysStatements()
 
 	s.take(s.order("1001", time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC), 0, func(o *wire.Order) { // returned after it was paid
 		o.Status, o.UpdatedAt = 2, wire.Some(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
@@ -137,6 +153,9 @@ func TestAMonthIsClosed(t *testing.T) {
 	s.ask(s.ana, "BRL", "2026-06-30", 5000)
 	s.workOff()
 	wantLines(t, s.statements()[2:], "2026-05-01 2026-05-31 0 1 1 3000 carried", "2026-06-01 2026-06-30 3000 1 1 6000 due")
+	wantLines(t, s.texts(`select number || ' of ' || end_date from statement order by number`), "1 of 2026-04-15", "2 of 2026-04-30",
+		"3 of 2026-05-31", "4 of 2026-06-30")
+	s.replaysStatements()
 }
 
 // Two statements that are asked for at once, the second a step after the first: each

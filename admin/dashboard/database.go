@@ -17,6 +17,7 @@ import (
 type Database interface {
 	login.Database
 	rules.Database
+	rules.Importer
 	money.Database
 	report.Database
 	events.Database

@@ -51,14 +51,17 @@ func TestAManualEntryIsAddedOnThePage(t *testing.T) {
 			t.Errorf("%s %q: %d %s", bad[0], bad[1], status, text)
 		}
 	}
-	for _, ok := range []struct{ kind, typed, said string }{{"bonus", "1.500", "R$ 1.500,00"}, {"add", "10", "R$ 10,00"}, {"take", "7,50", "−R$ 7,50"},
+	for _, ok := range []struct{ kind, typed, said string }{{"bonus", "1.500", "R$ 1.500,00"}, {"add", "10", "R$ 10,00"}, {"take", "7,50",
+		"−R$ 7,50"},
 		{"advance", "200", "−R$ 200,00"}, {"product", "", "R$ 0,00"}} {
 		asked, before := form(ok.kind, ok.typed), stored()
-		if status, text := send(asked); status != http.StatusOK || !contains(text, "O que seria salvo", ok.said, "live de sábado", "09/03/2026") ||
+		if status, text := send(asked); status != http.StatusOK || !contains(text, "O que seria salvo", ok.said, "live de sábado",
+			"09/03/2026") ||
 			stored() != before {
 			t.Fatalf("%s, asked: %d %s", ok.kind, status, text)
 		}
-		if status, text := send(changed(asked, "step", "edit")); status != http.StatusUnprocessableEntity || !contains(text, "Nada foi salvo ainda") {
+		if status, text := send(changed(asked, "step", "edit")); status != http.StatusUnprocessableEntity ||
+			!contains(text, "Nada foi salvo ainda") {
 			t.Errorf("%s, back: %d %s", ok.kind, status, text)
 		}
 		asked.Set("step", "save")

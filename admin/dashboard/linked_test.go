@@ -118,12 +118,13 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 			t.Errorf("cookies: %v", answer.Cookies())
 		}
 	}
-	f("en", "Loja Exemplo Statement Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid", "3 orders R$ 2,468.00 Total R$ 2,468.00",
+	f("en", "Loja Exemplo Statement no. 1 Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid",
+		"3 orders R$ 2,468.00 Total R$ 2,468.00",
 		"100000 22 Mar 2026 R$ 1,234.50", "(email) 22 Mar 2026 −R$ 1.00")
-	f("pt-BR", "Extrato de comissões", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 22/03/2026 R$ 1.234,50")
+	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 22/03/2026 R$ 1.234,50")
 
 	answer, _ := s.get(path+"/csv", "en")
-	if answer.Header.Get("Content-Disposition") != `attachment; filename="statement-2026-04-30.csv"` {
+	if answer.Header.Get("Content-Disposition") != `attachment; filename="statement-1.csv"` {
 		t.Errorf("%v", answer.Header)
 	}
 	if err := s.DB.PayStatement(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test", At: mayDay},

@@ -1,12 +1,114 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
+
+// Of several that are paid together each is recorded or none: one that was changed in another tab stops all. A payment is
+// undone with a reason, by owners alone.
+func TestStatementsArePaidTogetherAndAPaymentIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(mayDay)
+	var ids []string
+	for i, currency := range []string{"BRL", "BRL", "USD"} {
+		influencer := s.Influencer(s.live, fmt.Sprint("Ana ", i))
+		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("o", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+			InfluencerID: influencer, Evidence: "coupon", CommissionMinor: 1000, Currency: currency})
+		ids = append(ids, s.Ask(s.live, influencer, currency, "2026-04-30", 0))
+	}
+	s.Close(s.live)
+	owner, at := s.loggedIn(), "?company="+s.live
+	versions := func() (list []string) {
+		known, err := s.DB.Versions(t.Context(), s.live, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			list = append(list, known[id].String())
+		}
+		return list
+	}
+	paid := func() int {
+		state, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{State: commerce.StatementPaid},
+			commerce.StatementCursor{}, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(state)
+	}
+	send := func(what string, values url.Values, want int, texts ...string) {
+		t.Helper()
+		if values.Get("paid_on") == "" {
+			values.Set("paid_on", "2026-05-01")
+			values.Set("reference", "PIX 1")
+		}
+		status, text, _ := s.send(owner, "/dashboard/statements/"+what+at, values)
+		text = strings.ReplaceAll(text, "\u00a0", " ")
+		for _, part := range texts {
+			if !contains(text, part) {
+				t.Errorf("%s: %q is not in %q", what, part, text)
+			}
+		}
+		if status != want {
+			t.Errorf("%s: %d, want %d", what, status, want)
+		}
+	}
+	shown := versions()
+	send("chosen", url.Values{"do": {"pay"}, "chosen": shown}, http.StatusOK, "Ana 0", "Ana 2", "R$ 20.00 + US$ 10.00", "Record 3 payments",
+		shown[0], "1 May 2026, reference: PIX 1")
+	send("chosen", url.Values{"all": {"yes"}}, http.StatusOK, "Record 3 payments", shown[2])
+	send("chosen", url.Values{"do": {"pay"}}, http.StatusUnprocessableEntity, "Choose at least one")
+	send("chosen", url.Values{"do": {"pay"}, "chosen": shown, "paid_on": {"2026-06-01"}}, http.StatusUnprocessableEntity, "not in the future")
+	send("chosen", url.Values{"do": {"links"}, "chosen": shown}, http.StatusOK, "Ana 0: http", "Ana 2: http")
+	send("pay-chosen", url.Values{"chosen": {"0." + s.Influencer(s.live, "Nobody")}}, http.StatusNotFound)
+	if paid() != 0 {
+		t.Fatal("a page that asks has recorded payments")
+	}
+	// Another tab pays one of them and takes that back.
+	other := []commerce.StatementPayment{{StatementID: ids[1], PaidAt: mayDay, Reference: "PIX 0"}}
+	author := commerce.Author{CompanyID: s.live, Actor: "test", At: mayDay}
+	if err := s.DB.PayStatements(t.Context(), author, other); err != nil {
+		t.Fatal(err)
+	}
+	send("pay-chosen", url.Values{"chosen": shown}, http.StatusConflict)
+	if err := s.DB.UndoPayment(t.Context(), author, commerce.PaymentUndo{StatementID: ids[1], Reason: "sent back"}); err != nil {
+		t.Fatal(err)
+	}
+	send("pay-chosen", url.Values{"chosen": shown}, http.StatusConflict)
+	if paid() != 0 {
+		t.Errorf("%d are paid by a form of which one row is stale", paid())
+	}
+	now := versions()
+	send("pay-chosen", url.Values{"chosen": append(now[:3:3], now[0])}, http.StatusSeeOther) // one twice is paid once
+	if paid() != 3 {
+		t.Errorf("%d are paid", paid())
+	}
+	send("chosen", url.Values{"do": {"pay"}, "chosen": versions()}, http.StatusConflict, "Nothing was recorded")
+	finance := s.join(account.RoleFinance, "bia@loja.example", s.Store.StoreID)
+	if status, _, _ := s.send(finance, "/dashboard/statements/undo"+at, url.Values{"statement": {ids[0]}, "reason": {"x"}}); status !=
+		http.StatusForbidden {
+		t.Errorf("finance undoes: %d", status)
+	}
+	send("undo", url.Values{"statement": {ids[0]}, "reason": {" "}}, http.StatusUnprocessableEntity, "Give a reason")
+	send("undo", url.Values{"statement": {ids[0]}, "reason": {"sent back by the bank"}}, http.StatusSeeOther)
+	send("undo", url.Values{"statement": {ids[0]}, "reason": {"again"}}, http.StatusConflict, "has no payment")
+	if paid() != 2 {
+		t.Errorf("after the undo %d are paid", paid())
+	}
+	if text := s.readAs(owner, "/dashboard/audit"+at); !contains(text, "Payment undone", "sent back by the bank") {
+		t.Errorf("the audit log reads %q", text)
+	}
+}
 
 // What is said where money is shown: the card "to pay" is what the statements say, whatever others have to give
 // back; the list is narrowed by name and state, and its file with it.
@@ -39,7 +141,7 @@ func TestAMonthIsSeenBeforeItIsPaid(t *testing.T) {
 		t.Errorf("an unknown state: %d", status)
 	}
 	if _, rows := s.download(owner, at("statements.csv", "&state=due")); len(rows) != 1 ||
-		!strings.HasPrefix(rows[0]["influencer"], "Fernanda") {
+		!strings.HasPrefix(rows[0]["influencer"], "Fernanda") || rows[0]["number"] != "2" {
 		t.Errorf("the file has not what the page shows: %v", rows)
 	}
 	answer, err := owner.Get(s.url + at("payouts", ""))

@@ -102,7 +102,11 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews,
-		Hasher: deps.Hasher, AddEntry: deps.AddEntry}, deps.Database)
+		Hasher: deps.Hasher, Importer: deps.Database, AddEntry: deps.AddEntry,
+		Results: func(r *http.Request, v site.Request, i commerce.Influencer) (any, error) {
+			return s.report.PartnerResults(r, v, i)
+		}},
+		deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)
 	if err != nil {
 		return nil, err

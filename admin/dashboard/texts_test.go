@@ -59,7 +59,7 @@ func usedKeys(t *testing.T) keysInUse {
 			}
 		}
 	}
-	for _, dir := range []string{".", "site", "money", "events", "report", "rules", "login", "../../internal/lang"} {
+	for _, dir := range []string{".", "site", "money", "events", "report", "rules", "login", "../spreadsheet", "../../internal/lang"} {
 		sources, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,7 @@ func newStatement() *cobra.Command {
 
 var statementColumns = []column[commerce.Statement]{
 	{"id", "STATEMENT", func(s *commerce.Statement) any { return s.StatementID }},
+	{"number", "NO.", func(s *commerce.Statement) any { return ofClosed(s, s.Number) }},
 	{"influencer_id", "", func(s *commerce.Statement) any { return s.InfluencerID }},
 	{"influencer", "INFLUENCER", func(s *commerce.Statement) any { return s.Influencer }},
 	{"currency", "CURRENCY", func(s *commerce.Statement) any { return s.Currency }},

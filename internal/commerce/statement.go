@@ -39,6 +39,7 @@ type Statement struct {
 	StatementID  string // UUID
 	InfluencerID string
 	Influencer   string
+	Number       int64 // counts the company's statements in the order in which they were closed; 0: it is not closed
 	Currency     string
 	StartDate    string // YYYY-MM-DD
 	EndDate      string
@@ -54,6 +55,14 @@ type Statement struct {
 	ClosedAt     time.Time
 	PaidAt       time.Time // zero: not paid
 	Reference    string    // of the payment
+}
+
+// NumberText is the statement's number in digits; empty: it is not closed.
+func (s Statement) NumberText() string {
+	if s.Number == 0 {
+		return ""
+	}
+	return strconv.FormatInt(s.Number, 10)
 }
 
 // Cursor returns the statement's place in the list.
@@ -159,6 +168,22 @@ type StatementPayment struct {
 	StatementID string // UUID
 	PaidAt      time.Time
 	Reference   string // of the transfer
+	Seen        string // the statement's Version as it was shown; empty: it is not checked
+}
+
+// MostPaidAtOnce bounds the statements that are paid together.
+const MostPaidAtOnce = 200
+
+// PaymentUndo takes the payment of a statement back.
+type PaymentUndo struct {
+	StatementID string // UUID
+	Reason      string
+}
+
+// Check returns every rule that it breaks.
+func (u PaymentUndo) Check() (bad Violations) {
+	bad.filled(place{}, "reason", u.Reason, MaxName)
+	return bad
 }
 
 // Check returns every rule that a payment breaks at an instant.
@@ -177,6 +202,7 @@ var (
 	ErrNotClosed         = errors.New("the statement is not closed yet")
 	ErrCarried           = errors.New("the statement's total is carried to the next one")
 	ErrPaidOtherwise     = errors.New("the statement has another payment already")
+	ErrNotPaid           = errors.New("the statement has no payment")
 	ErrRestored          = errors.New("the database was restored from a backup, and paying is blocked until an owner confirms")
 )
 

@@ -332,7 +332,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 	if err := errors.Join(
 		store.Insert(ctx, company, []closing.Statement{statement}),
 		store.InsertPayments(ctx, company,
-			[]closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"}}),
+			[]closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"},
+				{StatementID: statement.StatementID, Undoes: 1, Reason: "1", Rev: 2, RecordedAt: noon, Actor: "cli"}}),
 		second(store.InsertEntries(ctx, company, []closing.Entry{{Entry: wire.Entry{EntryID: statement.StatementID,
 			InfluencerID: statement.InfluencerID, Kind: commerce.EntryBonus, AmountMinor: 1, Currency: "BRL", Day: "2026-03-10"},
 			AcceptedAt: noon}})),

@@ -2,7 +2,10 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -28,6 +31,73 @@ func (r *Report) CSV() []byte {
 	}
 	lines := append(r.lines([]string{rangeAsked}), r.Comparison.lines([]string{rangeCompared})...)
 	return WriteCSV(append([]string{"range"}, header...), lines)
+}
+
+// Compared ends the name of a column of the compared days.
+const Compared = "_compared"
+
+// ComparedCSV is CSV, where the compared days are columns of their own: each metric again, with Compared at the end of
+// its name. The n-th period stands beside the n-th of the compared ones. What only one of the two has leaves the other's cells empty.
+func (r *Report) ComparedCSV() []byte {
+	if r.Comparison == nil {
+		return r.CSV()
+	}
+	header := append([]string{"period", "period" + Compared}, r.Spec.Dimensions...)
+	for _, m := range r.Spec.Metrics {
+		header = append(header, m.Name, m.Name+Compared)
+	}
+	periods, compared := r.Query.Periods(), r.Comparison.Query.Periods()
+	place := func(list []string, row Row) string {
+		return strings.Join(append([]string{strconv.Itoa(slices.Index(list, row.Period))}, row.Texts...), "\x00")
+	}
+	before := map[string]*Row{}
+	for _, row := range r.Comparison.Rows {
+		before[place(compared, row)] = &row
+	}
+	var lines [][]string
+	for _, row := range r.Rows {
+		at := place(periods, row)
+		lines = append(lines, r.comparedLine(periods, compared, &row, before[at]))
+		delete(before, at)
+	}
+	for _, row := range r.Comparison.Rows {
+		if _, alone := before[place(compared, row)]; alone {
+			lines = append(lines, r.comparedLine(periods, compared, nil, &row))
+		}
+	}
+	return WriteCSV(header, lines)
+}
+
+// comparedLine is the line of a row and of the one with which it is compared; one of them may be nil.
+func (r *Report) comparedLine(periods, compared []string, row, other *Row) []string {
+	known := cmp.Or(row, other)
+	n := slices.Index(periods, known.Period)
+	if row == nil {
+		n = slices.Index(compared, known.Period)
+	}
+	of := func(list []string) string {
+		if n < 0 || n >= len(list) {
+			return ""
+		}
+		return list[n]
+	}
+	line := []string{of(periods), of(compared)}
+	for _, text := range known.Texts {
+		line = append(line, CSVText(text))
+	}
+	for column := range r.Spec.Metrics {
+		for _, side := range []struct {
+			report *Report
+			row    *Row
+		}{{r, row}, {r.Comparison, other}} {
+			text := ""
+			if side.row != nil {
+				text = side.report.number(*side.row, column)
+			}
+			line = append(line, text)
+		}
+	}
+	return line
 }
 
 func (r *Report) lines(first []string) [][]string {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +134,28 @@ func TestNoTextOfATableIsAFormula(t *testing.T) {
 	add(t, b, "2026-03-01", "=1,\"2\"", 1, -5)
 	if got, want := string(b.Report(time.Time{}).CSV()), "period,influencer,orders,sales,cost,part,share,roas,cac\r\n2026-03-01,\"'=1,"+
 		"\"\"2\"\"\",1,-0.05,0,0,1,,0\r\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The n-th period stands beside the n-th of the compared ones; what one of them does not have is empty.
+func TestComparedDaysAreColumns(t *testing.T) {
+	t.Parallel()
+	b := builder(Query{Start: "2026-03-03", End: "2026-03-04", By: ByDay, Currency: "BRL"})
+	add(t, b, "2026-03-03", "Ana", 2, 500)
+	add(t, b, "2026-03-04", "Beto", 1, 100)
+	r := b.Report(time.Time{})
+	before := builder(Query{Start: "2026-03-01", End: "2026-03-02", By: ByDay, Currency: "BRL"})
+	add(t, before, "2026-03-01", "Ana", 1, 300)
+	add(t, before, "2026-03-02", "=Caio", 1, 700)
+	r.Comparison = before.Report(time.Time{})
+	var got []string
+	for line := range strings.Lines(string(r.ComparedCSV())) {
+		got = append(got, strings.Join(strings.Split(strings.TrimSpace(line), ",")[:7], ","))
+	}
+	want := []string{"period,period_compared,influencer,orders,orders_compared,sales,sales_compared", "2026-03-03,2026-03-01,Ana,2,1,5,3",
+		"2026-03-04,2026-03-02,Beto,1,,1,", "2026-03-04,2026-03-02,'=Caio,,1,,7"}
+	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

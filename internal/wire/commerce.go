@@ -220,11 +220,14 @@ type Statement struct {
 	MinimumMinor int64  `json:"minimumMinor"` // a total below it is carried; minor units of Currency
 }
 
-// Payment is the body of a payment record.
+// Payment is the body of a payment record: that a statement was paid, or that the payment which another record told of was
+// not made after all.
 type Payment struct {
 	StatementID string    `json:"statementId"`
-	PaidAt      time.Time `json:"paidAt"`
-	Reference   string    `json:"reference"`
+	PaidAt      time.Time `json:"paidAt,omitzero"`
+	Reference   string    `json:"reference,omitempty"`
+	Undoes      int64     `json:"undoes,omitempty"` // the revision of the payment that is undone; 0: it is a payment
+	Reason      string    `json:"reason,omitempty"` // of the undo, in the merchant's words
 }
 
 // Entry is the body of a manual entry's record.

@@ -150,8 +150,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			return
 		}
 		if r.Method == http.MethodPost {
-			r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
-			if err := r.ParseForm(); err != nil {
+			if err := readForm(w, r, page.Upload); err != nil {
 				s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 				return
 			}
@@ -173,6 +172,16 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 		}
 		page.Handle(w, r, v)
 	}
+}
+
+// readForm reads a form's fields; upload is as of site.Route.
+func readForm(w http.ResponseWriter, r *http.Request, upload int64) error {
+	if upload == 0 {
+		r.Body = http.MaxBytesReader(w, r.Body, maxPageForm)
+		return r.ParseForm()
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, upload)
+	return r.ParseMultipartForm(upload) //nolint:gosec // all of it in memory: it is bounded
 }
 
 // maxPageForm bounds the body of a form, in bytes: a registration with 100 links

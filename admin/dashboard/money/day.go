@@ -31,6 +31,7 @@ type dayView struct {
 
 type influencerRow struct {
 	Name       string   `json:"name"`
+	Href       string   `json:"href,omitempty"` // the influencer's page
 	Nobody     bool     `json:"nobody,omitempty"`
 	Orders     string   `json:"orders"`
 	Pending    string   `json:"pending,omitempty"`
@@ -44,7 +45,7 @@ type influencerRow struct {
 func viewDay(l *lang.Printer, d commerce.DaySales, c account.Access, zone *time.Location) dayView {
 	v := dayView{AsOf: d.AsOf.UnixMicro(), Cursor: d.Cursor.String(), Orders: []site.OrderRow{}}
 	v.Tiles = tiles(l, d, c.Currency)
-	v.Influencers, v.Hidden = influencerRows(l, d, c.Currency)
+	v.Influencers, v.Hidden = influencerRows(l, d, c)
 	for _, sale := range d.Sales {
 		v.Orders = append(v.Orders, site.ViewSale(l, sale, c.CompanyID, zone))
 	}
@@ -116,7 +117,8 @@ func tiles(l *lang.Printer, d commerce.DaySales, home string) []site.Tile {
 	return list
 }
 
-func influencerRows(l *lang.Printer, d commerce.DaySales, home string) (rows []influencerRow, hidden string) {
+func influencerRows(l *lang.Printer, d commerce.DaySales, c account.Access) (rows []influencerRow, hidden string) {
+	home := c.Currency
 	type total struct {
 		id, name                        string
 		orders, pending, coupons, links int64
@@ -149,9 +151,9 @@ func influencerRows(l *lang.Printer, d commerce.DaySales, home string) (rows []i
 		t.orders += g.Orders
 		t.credited.add(g.Currency, g.TotalMinor)
 	}
-	for _, c := range d.Commissions {
-		if !c.AmountMinor.IsZero() || byID[c.InfluencerID] != nil {
-			of(c.InfluencerID, c.Influencer).commission.add(c.Currency, c.AmountMinor)
+	for _, sum := range d.Commissions {
+		if !sum.AmountMinor.IsZero() || byID[sum.InfluencerID] != nil {
+			of(sum.InfluencerID, sum.Influencer).commission.add(sum.Currency, sum.AmountMinor)
 		}
 	}
 	totals := make([]*total, 0, len(byID))
@@ -184,6 +186,7 @@ func influencerRows(l *lang.Printer, d commerce.DaySales, home string) (rows []i
 		if t.id == "" {
 			row.Name, row.Nobody, row.Commission, row.Evidence = l.T("sales.nobody"), true, []string{"–"}, l.T("sales.no_evidence")
 		} else {
+			row.Href = site.StorePath(site.InfluencerPath, c.CompanyID, "id", t.id)
 			if both := t.coupons + t.links; both > 0 {
 				row.CouponPart = int((t.coupons*200 + both) / (2 * both))
 				row.LinkPart = 100 - row.CouponPart

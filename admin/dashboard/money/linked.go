@@ -38,6 +38,7 @@ type linkedPage struct {
 	Store, Influencer   string
 	Back                string // path of the store's statements; empty: the page is the influencer's
 	Period              string
+	Number              string
 	Closed              bool // false: it is being closed
 	State               string
 	StateIs             string // closed | carried | paid: a class
@@ -153,7 +154,8 @@ func (s *Pages) inTurn(serve func(http.ResponseWriter, *http.Request, site.Reque
 // linked is the page of a statement.
 func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.LangOf(r), v.statement
-	page := linkedPage{Influencer: statement.Influencer, Period: printer.Period(statement.StartDate, statement.EndDate),
+	page := linkedPage{Influencer: statement.Influencer, Number: statement.NumberText(), Period: printer.Period(statement.StartDate,
+		statement.EndDate),
 		CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	var err error
@@ -258,7 +260,7 @@ func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVie
 		return
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-	w.Header().Set("Content-Disposition", `attachment; filename="statement-`+statement.EndDate+`.csv"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="statement-`+statement.NumberText()+`.csv"`)
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
 	amount := func(minor decimal.Decimal) string { return commerce.FormatSum(minor, statement.Currency) }

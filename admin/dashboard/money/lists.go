@@ -24,7 +24,8 @@ func (s *Pages) listRoutes() []site.Route {
 			Handle: s.File("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
 		{Pattern: "GET " + site.StatementsPath + site.CSVEnding,
-			Handle: s.File("statements", []string{"statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date", "state",
+			Handle: s.File("statements", []string{"number", "statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date",
+				"state",
 				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
 	}
 }
@@ -139,7 +140,7 @@ func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Requ
 			if st.State == commerce.StatementClosing { // not known yet
 				opening, total = "", ""
 			}
-			if err := f.Add(st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+			if err := f.Add(st.NumberText(), st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
 				strconv.FormatInt(st.Lines, 10), opening, total,
 				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
 				return err

@@ -34,15 +34,10 @@ type Previews interface {
 // Database is what the pages of money read and keep. Errors are internal/commerce's
 // kinds.
 type Database interface {
+	statements
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
-	// AskStatements may return commerce.ErrFutureDay and ErrTooManyStatements,
-	// PayStatement commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends.
-	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
-	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
-	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
-	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
 	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
@@ -57,6 +52,20 @@ type Database interface {
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
+	CompanyName(ctx context.Context, companyID string) (string, error)
+}
+
+// statements is what is owed and paid.
+type statements interface {
+	// AskStatements may return commerce.ErrFutureDay and ErrTooManyStatements,
+	// PayStatements commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends,
+	// UndoPayment commerce.ErrNotPaid and ErrRestored.
+	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	// PayStatements pays all of a list or none.
+	PayStatements(ctx context.Context, author commerce.Author, list []commerce.StatementPayment) error
+	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
+	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
+	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)
 	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
 		limit int) ([]commerce.Statement, error)
 	StatementTotals(ctx context.Context, companyID string, filter commerce.StatementFilter) ([]commerce.StatementTotal, error)
@@ -66,7 +75,6 @@ type Database interface {
 	// revoked.
 	LinkedStatement(ctx context.Context, companyID, statementID, influencerID string, number int64) (commerce.Statement, error)
 	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
-	CompanyName(ctx context.Context, companyID string) (string, error)
 }
 
 // Pages are the pages of orders and of what is owed for them. Safe for concurrent use.

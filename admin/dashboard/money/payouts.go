@@ -15,8 +15,6 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/statementlink"
-	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 const (
@@ -25,8 +23,6 @@ const (
 	balancesShown     = 500
 	reviewsPerPage    = 25
 	statementsPerPage = 50
-	// statementLinkLife is how long a link lets an influencer see their own statement.
-	statementLinkLife = 90 * 24 * time.Hour
 )
 
 // payoutsPage is what templates/payouts.html shows.
@@ -103,8 +99,9 @@ type statementRow struct {
 	ID, Influencer, Period, Total, State, StateText, Paid string
 	Opening                                               string // what it has of the one before; empty: nothing
 	Href                                                  string // of its page; empty: it is being closed
+	Number                                                string
 	Lines                                                 int64
-	Payable, Closed                                       bool
+	Payable, Closed, IsPaid                               bool
 }
 
 func (s *Pages) payoutRoutes() []site.Route {
@@ -116,6 +113,9 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
 		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
+		{Pattern: "POST " + site.StatementsPath + "/chosen", Owner: true, Pays: true, Handle: s.chosenStatements},
+		{Pattern: "POST " + site.StatementsPath + "/pay-chosen", Owner: true, Pays: true, Handle: s.payChosen},
+		{Pattern: "POST " + site.StatementsPath + "/undo", Owner: true, Handle: s.undoPayment},
 		{Pattern: "POST " + site.StatementsPath + "/confirm", Owner: true, Handle: s.confirmRestored, Always: true},
 		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Pays: true, Handle: s.linkStatement},
 	}
@@ -323,7 +323,8 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
+		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate,
+			st.EndDate),
 			Total: v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
@@ -339,7 +340,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 		if st.Carried {
 			row.StateText = v.Lang.T("statements.carried")
 		}
-		if !st.PaidAt.IsZero() {
+		if row.IsPaid = !st.PaidAt.IsZero() && !page.Blocked; !st.PaidAt.IsZero() {
 			row.Paid = v.Lang.T("statements.paid_at", v.Lang.Date(st.PaidAt.In(zone)), st.Reference)
 		}
 		page.Closing = page.Closing || st.State == commerce.StatementClosing
@@ -377,44 +378,6 @@ func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.R
 	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statements_asked")
 }
 
-// payStatement records that a statement was paid.
-func (s *Pages) payStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
-	zone := site.ZoneOf(v.Current.Timezone)
-	var day time.Time
-	paidOn, dayErr := v.Lang.ReadDay(r.PostForm.Get("paid_on"))
-	if dayErr == nil {
-		day, dayErr = commerce.ParseDay(paidOn, zone)
-	}
-	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PostForm.Get("statement")), PaidAt: day.UTC(),
-		Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
-	fail := func(status int, key string) {
-		s.showStatements(w, r, v, status, statementsPage{Alert: v.Lang.T("statements." + key)})
-	}
-	if !uuidtext.Is(payment.StatementID) {
-		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
-		return
-	}
-	if bad := payment.Check(s.Now()); dayErr != nil || bad.Any() {
-		fail(http.StatusUnprocessableEntity, "bad_payment")
-		return
-	}
-	err := s.db.PayStatement(r.Context(), s.Author(v), payment)
-	switch {
-	case errors.Is(err, commerce.ErrNotClosed):
-		fail(http.StatusConflict, "not_closed")
-	case errors.Is(err, commerce.ErrCarried):
-		fail(http.StatusConflict, "is_carried")
-	case errors.Is(err, commerce.ErrPaidOtherwise):
-		fail(http.StatusConflict, "paid_otherwise")
-	case errors.Is(err, commerce.ErrRestored):
-		fail(http.StatusConflict, "blocked")
-	case err != nil:
-		s.NotFoundOr(w, r, err, "no_statement")
-	default:
-		site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statement_paid")
-	}
-}
-
 // confirmRestored lets the store pay again after its database was restored.
 func (s *Pages) confirmRestored(w http.ResponseWriter, r *http.Request, v site.Request) {
 	if _, err := s.db.ConfirmRestored(r.Context(), s.Author(v)); err != nil {
@@ -422,35 +385,4 @@ func (s *Pages) confirmRestored(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "restored_confirmed")
-}
-
-// linkStatement makes a signed link that lets the influencer see the statement.
-func (s *Pages) linkStatement(w http.ResponseWriter, r *http.Request, v site.Request) {
-	id := strings.ToLower(r.PostForm.Get("statement"))
-	if !uuidtext.Is(id) {
-		s.ProblemOf(w, r, http.StatusNotFound, "no_statement")
-		return
-	}
-	statement, err := s.db.Statement(r.Context(), v.Current.CompanyID, id)
-	var number int64
-	if err == nil {
-		number, err = s.db.LinkNumber(r.Context(), s.Author(v), id, false)
-	}
-	var link string
-	if err == nil {
-		link, err = s.StatementLink(r, statementlink.Link{CompanyID: v.Current.CompanyID, StatementID: id, InfluencerID: statement.InfluencerID,
-			Number: number, Expires: s.Now().Add(statementLinkLife)})
-	}
-	if err != nil {
-		s.NotFoundOr(w, r, err, "no_statement")
-		return
-	}
-	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: link})
-}
-
-// StatementLink returns the address of a statement's page, which works without a log-in, as
-// browsers reach it.
-func (s *Pages) StatementLink(r *http.Request, l statementlink.Link) (url string, err error) {
-	token, err := s.links.Token(l)
-	return s.OriginFor(r) + statementlink.Path + token, err
 }

@@ -227,13 +227,12 @@ func (s *Pages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request
 	if !spec.Every && name != reports.Delivery {
 		by = reports.ByTotal
 	}
-	a.Compare = reports.NoComparison // rows of two spans in one file would be summed as one
 	report, err := s.report(r, a, name, by)
 	if err != nil {
 		s.Refuse(w, r, err)
 		return
 	}
-	s.SendFile(w, r, v, fileOf(string(name), a), report.CSV())
+	s.SendFile(w, r, v, fileOf(string(name), a), report.ComparedCSV())
 }
 
 // fileOf is the name of a file of the days that were asked for.

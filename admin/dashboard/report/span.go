@@ -39,6 +39,7 @@ type asked struct {
 	reports.Query
 	Range      string // one of spans; empty: other days
 	Influencer string // id of the influencer whose page it is; empty: all
+	ID         string // of the same in the address of the influencer's own page; empty: it is another page
 	Alert      string // why the days that were typed are not shown; empty: they are
 	explicit   bool   // the address says how long a period is
 }
@@ -139,7 +140,7 @@ func (s *Pages) askedDays(v site.Request, a *asked, query url.Values) error {
 // address is the same page with other parameters, in pairs of name and value; a value that
 // is empty takes the parameter away.
 func (a asked) address(path string, change ...string) string {
-	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model, "influencer": a.Influencer}
+	values := map[string]string{"range": a.Range, "currency": a.Currency, "model": a.Model, "influencer": a.Influencer, "id": a.ID}
 	if a.Range == "" {
 		values["from"], values["to"] = a.Start, a.End
 	}
@@ -153,7 +154,7 @@ func (a asked) address(path string, change ...string) string {
 		values[change[i]] = change[i+1]
 	}
 	var pairs []string
-	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "report", "show"} {
+	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show"} {
 		pairs = append(pairs, name, values[name])
 	}
 	return site.StorePath(path, a.CompanyID, pairs...)
@@ -162,7 +163,7 @@ func (a asked) address(path string, change ...string) string {
 // spanForm is what the template "span" shows: the days of a page, and its other choices.
 type spanForm struct {
 	Path, Company, Range, From, To string
-	Currency, Show, Influencer     string // kept; may be empty
+	Currency, Show, Influencer, ID string // kept; may be empty
 	Spans                          []site.Link
 	Bys, Compares, Models          []site.Option // empty: not offered
 	Alert                          string
@@ -175,7 +176,7 @@ type spanForm struct {
 // compares.
 func (a asked) formOf(v site.Request, path string, bars, compared bool, models []string) spanForm {
 	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency,
-		Influencer: a.Influencer, Alert: a.Alert, Period: daysAsWords(v, a.Query)}
+		Influencer: a.Influencer, ID: a.ID, Alert: a.Alert, Period: daysAsWords(v, a.Query)}
 	for _, span := range spans {
 		f.Spans = append(f.Spans,
 			site.Link{Name: v.Lang.T("report.range_" + span), Path: a.address(path, "range", span, "from", "", "to", ""), Current: span == a.Range})

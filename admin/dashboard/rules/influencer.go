@@ -32,6 +32,7 @@ type influencerPage struct {
 	Links, Coupon      *site.Form // to add
 	Cost, Entry        *site.Form
 	Entries            []entryLine // by hand, of the ledger
+	Results            any         // of chosen days
 	Alert              string
 	Archived           string // since when; empty: it is not
 }
@@ -153,8 +154,11 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 	if err == nil {
 		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, i.InfluencerID)
 	}
+	if err == nil {
+		page.Results, err = s.results(r, v, i)
+	}
 	if err != nil {
-		s.Unavailable(w, r, err)
+		s.Refuse(w, r, err)
 		return
 	}
 	page.File = site.StorePath(site.InfluencerPath+site.CSVEnding, v.Current.CompanyID, "id", i.InfluencerID)

@@ -30,6 +30,7 @@ type influencersPage struct {
 	Form        *site.Form // to register one
 	List        []influencerLine
 	More, First string
+	Import      string // path of the page on which a spreadsheet is uploaded
 }
 
 type influencerLine struct {
@@ -76,7 +77,8 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f}
+	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f,
+		Import: site.StorePath(importPath, v.Current.CompanyID)}
 	for _, name := range commerce.InfluencerSorts {
 		page.Sorts = append(page.Sorts,
 			site.Option{Value: name, Label: v.Lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})

@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"io"
+	"net/http"
 	"slices"
 	"time"
 
@@ -26,8 +27,12 @@ type Config struct {
 	Previews Previews
 	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
 	Hasher *identity.Hasher
+	// Importer registers the lines of a spreadsheet.
+	Importer Importer
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
 	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
+	// Results reads what the template "results" shows of an influencer: report.Pages.PartnerResults does.
+	Results func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -79,14 +84,16 @@ type Pages struct {
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
 	hasher     *identity.Hasher
+	imports    Importer
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
+	results    func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
 	shortBase  string
 }
 
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		addsEntry: config.AddEntry, shortBase: config.ShortBase}
+		imports: config.Importer, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
@@ -103,5 +110,5 @@ func refuseAll(_ context.Context, urls []string) []error {
 
 // Routes are the pages and forms.
 func (s *Pages) Routes() []site.Route {
-	return slices.Concat(s.influencerRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
+	return slices.Concat(s.influencerRoutes(), s.importRoutes(), s.keyRoutes(), s.settingsRoutes(), s.costRoutes(), s.listRoutes())
 }

@@ -35,7 +35,7 @@ func LocalFile(l *lang.Printer, zone *time.Location, file []byte) ([]byte, error
 		for to, from := range order {
 			name := table[0][from]
 			if i == 0 {
-				line[to] = TextOf(l, "file."+name, name)
+				line[to] = columnWords(l, name)
 			} else {
 				line[to] = localCell(l, zone, name, row[from])
 			}
@@ -46,6 +46,16 @@ func LocalFile(l *lang.Printer, zone *time.Location, file []byte) ([]byte, error
 	}
 	w.Flush()
 	return out.Bytes(), w.Error()
+}
+
+// columnWords is the header of a column; of the days that others are compared with it says so.
+func columnWords(l *lang.Printer, name string) string {
+	name, compared := strings.CutSuffix(name, reports.Compared)
+	words := TextOf(l, "file."+name, name)
+	if compared {
+		return l.T("file.compared", words)
+	}
+	return words
 }
 
 // columnsOf returns the order of the columns: ids last.
@@ -63,6 +73,7 @@ func columnsOf(header []string) (order []int) {
 
 // localCell writes a cell of a column.
 func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
+	name = strings.TrimSuffix(name, reports.Compared)
 	switch {
 	case text == "":
 		return ""

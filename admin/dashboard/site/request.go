@@ -107,7 +107,8 @@ type Route struct {
 	Owner   bool   // only owners may
 	Pays    bool   // with Owner: finance may too
 	Handle  func(w http.ResponseWriter, r *http.Request, v Request)
-	Always  bool // a form that may be sent of an archived company too: it concerns people, not the company
+	Upload  int64 // the form has a file: it is multipart/form-data of so many bytes at most; 0: a form without a file
+	Always  bool  // a form that may be sent of an archived company too: it concerns people, not the company
 }
 
 // OpenRoute is a page or a form that needs no log-in.

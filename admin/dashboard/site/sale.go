@@ -31,11 +31,13 @@ type OrderRow struct {
 	Total      string `json:"total"`
 	Size       string `json:"size,omitempty"` // of the total
 	Credited   string `json:"credited"`
-	Campaign   string `json:"campaign"`
-	Evidence   string `json:"evidence"` // coupon | link | none: also a class
-	EvidenceIs string `json:"evidenceText"`
-	Commission string `json:"commission"`
-	Href       string `json:"href"`
+	// CreditedHref is the page of who is credited; empty: nobody is.
+	CreditedHref string `json:"creditedHref,omitempty"`
+	Campaign     string `json:"campaign"`
+	Evidence     string `json:"evidence"` // coupon | link | none: also a class
+	EvidenceIs   string `json:"evidenceText"`
+	Commission   string `json:"commission"`
+	Href         string `json:"href"`
 }
 
 // SizeOf returns the CSS class by which amounts of that length fit their place:
@@ -69,7 +71,7 @@ func ViewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Loc
 		ID: s.OrderID, Rev: s.ProcessedAt.UnixMicro(), At: s.CreatedAt.UnixMicro(),
 		Time: at.Format("15:04"), Stamp: at.Format(time.RFC3339), Name: OrderName(s),
 		Total: l.Money(s.TotalMinor, s.Currency), Credited: s.Influencer, Campaign: s.Campaign,
-		Evidence: "none", Href: OrderPath(companyID, s.OrderID),
+		CreditedHref: StorePath(InfluencerPath, companyID, "id", s.InfluencerID), Evidence: "none", Href: OrderPath(companyID, s.OrderID),
 	}
 	row.Size = SizeOf(row.Total)
 	row.Total = Breakable(row.Total, row.Size)
@@ -84,7 +86,7 @@ func ViewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Loc
 		row.Evidence, row.EvidenceIs = "link", l.T("evidence.link")
 	}
 	if s.InfluencerID == "" {
-		row.Credited = l.T("sales.nobody")
+		row.Credited, row.CreditedHref = l.T("sales.nobody"), ""
 		if s.WaitsFor != "" {
 			row.EvidenceIs = l.T("state.review")
 		}

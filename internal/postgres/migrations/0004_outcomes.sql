@@ -127,6 +127,7 @@ create table statement (
   summed        jsonb,           -- of its entries so far (statements.Sum), while it is closing and all of them are in it;
                                  -- null: they are not, or it is closed
   closed_at     timestamptz,
+  number        bigint,          -- counts the company's statements in the order in which they were closed
   start_date    date,
   opening_minor numeric,         -- carried from the statement before
   total_minor   numeric,         -- opening_minor and the sum of its entries
@@ -139,6 +140,7 @@ create table statement (
 );
 create index statement_influencer on statement (company_id, influencer_id, currency, rev);
 create index statement_closing on statement (company_id, rev) where closed_at is null;
+create unique index statement_number on statement (company_id, number) where number is not null;
 
 create table statement_payment (
   company_id   text not null,
@@ -148,8 +150,13 @@ create table statement_payment (
   reference    text not null,
   recorded_at  timestamptz not null,
   actor        text not null,
-  primary key (company_id, statement_id)
+  undone_rev   bigint,           -- null: the payment stands
+  undone_at    timestamptz,
+  undone_by    text,
+  undo_reason  text,
+  primary key (company_id, statement_id, rev)
 );
+create unique index statement_payment_stands on statement_payment (company_id, statement_id) where undone_rev is null;
 
 -- How often the links to a statement were revoked: a link says which number it was made
 -- with, and works while that is the present one. No row: never.

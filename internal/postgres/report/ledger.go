@@ -25,7 +25,7 @@ const entries = `
 	with paid as materialized (
 		select s.statement_id from statement s
 		join statement n on n.company_id = @company_id and n.influencer_id = s.influencer_id and n.currency = s.currency and n.run_id = s.run_id
-		join statement_payment p on p.company_id = @company_id and p.statement_id = n.statement_id
+		join statement_payment p on p.company_id = @company_id and p.statement_id = n.statement_id and p.undone_rev is null
 		where s.company_id = @company_id)
 	select e.*, case when e.held then 'held' when e.paid then 'paid' else 'payable' end as state
 	from (

@@ -18,6 +18,7 @@ func statementColumns(s *commerce.Statement) postgres.Columns {
 		postgres.Into("s.statement_id::text", &s.StatementID),
 		postgres.Into("s.influencer_id::text", &s.InfluencerID),
 		postgres.Into("coalesce(i.name, '')", &s.Influencer),
+		postgres.Into("coalesce(s.number, 0)", &s.Number),
 		postgres.Into("s.currency", &s.Currency),
 		postgres.Into("s.start_date", postgres.Day(&s.StartDate)),
 		postgres.Into("s.end_date", postgres.Day(&s.EndDate)),
@@ -42,7 +43,7 @@ const statementState = "case when p.statement_id is not null then 'paid' when s.
 var selectStatements = `
 	select ` + postgres.List(statementColumns) + `
 	from statement s
-	left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+	left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null
 	left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
 	where s.company_id = @company_id`
 
@@ -81,7 +82,7 @@ func (r *Reader) StatementTotals(ctx context.Context, companyID string,
 	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowToStructByPos[commerce.StatementTotal], `
 		select `+statementState+`, coalesce(s.carried, false), s.currency, count(*), coalesce(sum(s.total_minor), 0)
 		from statement s
-		left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+		left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null
 		left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
 		where s.company_id = @company_id and `+filteredStatements+`
 		group by 1, 2, 3 order by 1, 2, 3`, statementArgs(companyID, filter, nil))

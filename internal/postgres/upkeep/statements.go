@@ -53,19 +53,40 @@ var paymentRows = postgres.Rows[statements.Payment]{
 	postgres.Col("reference", "text", func(p *statements.Payment) string { return p.Reference }),
 	postgres.Col("recorded_at", "timestamptz", func(p *statements.Payment) time.Time { return p.RecordedAt }),
 	postgres.Col("actor", "text", func(p *statements.Payment) string { return p.Actor }),
+	postgres.Col("undoes", "bigint", func(p *statements.Payment) int64 { return p.Undoes }),
+	postgres.Col("reason", "text", func(p *statements.Payment) string { return p.Reason }),
 }
 
 var insertPayments = `
 	insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
 	select @company_id, statement_id, rev, paid_at, reference, recorded_at, actor from ` + paymentRows.Unnest("p") + `
-	on conflict (company_id, statement_id) do nothing`
+	on conflict do nothing`
 
-// InsertPayments stores payments of statements that have none yet.
+var undoPayments = `
+	update statement_payment p set undone_rev = u.rev, undone_at = u.recorded_at, undone_by = u.actor, undo_reason = u.reason
+	from ` + paymentRows.Unnest("u") + `
+	where p.company_id = @company_id and p.statement_id = u.statement_id and p.rev = u.undoes and p.undone_rev is null`
+
+// InsertPayments stores payments of statements of which no payment stands, and undoes payments, in their order. What is
+// stored already stays as it is.
 func (t Statements) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
-	if len(payments) == 0 {
-		return nil
+	for len(payments) > 0 {
+		undoes, n := payments[0].Undoes != 0, 1
+		for n < len(payments) && (payments[n].Undoes != 0) == undoes {
+			n++
+		}
+		args, err := paymentRows.Args(payments[:n], pgx.NamedArgs{"company_id": companyID}), error(nil)
+		if undoes {
+			err = postgres.Exec(ctx, t.tx, "undo payments", undoPayments, args)
+		} else {
+			err = postgres.Exec(ctx, t.tx, "store payments", insertPayments, args)
+		}
+		if err != nil {
+			return err
+		}
+		payments = payments[n:]
 	}
-	return postgres.Exec(ctx, t.tx, "store payments", insertPayments, paymentRows.Args(payments, pgx.NamedArgs{"company_id": companyID}))
+	return nil
 }
 
 var entryRows = postgres.Rows[statements.Entry]{
@@ -233,10 +254,12 @@ func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, 
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
 }
 
-// Close stores what a statement has. One that is closed stays as it is.
+// Close stores what a statement has, and gives it the company's next number. One that is closed stays as it is.
 func (t Statements) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
 	return postgres.Exec(ctx, t.tx, "close a statement", `
-		update statement set closed_at = @now::timestamptz, start_date = @start_date::date, opening_minor = @opening::numeric,
+		update statement set closed_at = @now::timestamptz,
+			number = (select coalesce(max(n.number), 0) + 1 from statement n where n.company_id = @company_id and n.number is not null),
+			start_date = @start_date::date, opening_minor = @opening::numeric,
 			total_minor = @total::numeric,
 			entries = @entries::bigint, lines = @lines::bigint, summed = null, carried = @carried::boolean, run_id = @run_id::uuid,
 				digest = @digest::bytea

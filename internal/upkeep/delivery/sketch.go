@@ -20,17 +20,21 @@ func (s *Sketch) Add(digest []byte) (more int64) {
 	if len(*s) != sketchBits/8 {
 		*s = make(Sketch, sketchBits/8)
 	}
-	was := s.count()
 	bit := binary.BigEndian.Uint16(digest)
-	(*s)[bit/8] |= 1 << (bit % 8)
+	in, mask := &(*s)[bit/8], byte(1)<<(bit%8)
+	if *in&mask != 0 {
+		return 0
+	}
+	was := s.count()
+	*in |= mask
 	return s.count() - was
 }
 
 // count is about how many things were added.
 func (s *Sketch) count() int64 {
 	set := 0
-	for _, b := range *s {
-		set += bits.OnesCount8(b)
+	for rest := *s; len(rest) > 0; rest = rest[8:] {
+		set += bits.OnesCount64(binary.NativeEndian.Uint64(rest))
 	}
 	free := max(1, sketchBits-set)
 	return int64(math.Round(sketchBits * math.Log(float64(sketchBits)/float64(free))))

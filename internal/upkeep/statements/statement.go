@@ -25,7 +25,7 @@ type Statement struct {
 	Summed       *Sum   // of its entries so far, where all of them are in it; nil: they are not
 }
 
-// Payment says that a statement was paid.
+// Payment says that a statement was paid, or that one of its payments is undone.
 type Payment struct {
 	StatementID string // UUID
 	PaidAt      time.Time
@@ -33,6 +33,8 @@ type Payment struct {
 	Rev         int64  // of the company's rules
 	RecordedAt  time.Time
 	Actor       string
+	Undoes      int64  // the revision of the payment that is undone; 0: it is a payment
+	Reason      string // of the undo
 }
 
 // Parse parses the body of a statement's record. It returns one of the errors
@@ -69,9 +71,9 @@ func ParsePayment(c wire.Commerce) (Payment, error) {
 	}
 	p := Payment{
 		StatementID: body.StatementID, PaidAt: body.PaidAt.UTC().Truncate(facts.StoredPrecision), Reference: body.Reference,
-		Rev: c.Rev, RecordedAt: c.AcceptedAt.UTC().Truncate(facts.StoredPrecision), Actor: c.Actor,
+		Rev: c.Rev, RecordedAt: c.AcceptedAt.UTC().Truncate(facts.StoredPrecision), Actor: c.Actor, Undoes: body.Undoes, Reason: body.Reason,
 	}
-	if !commerce.Recordable(p.PaidAt) || !commerce.Recordable(p.RecordedAt) {
+	if p.Undoes == 0 && !commerce.Recordable(p.PaidAt) || !commerce.Recordable(p.RecordedAt) {
 		return Payment{}, facts.ErrTime
 	}
 	return p, nil

@@ -123,6 +123,11 @@
 
   function fill(element, values) {
     for (const slot of element.querySelectorAll('[data-f]')) slot.textContent = values[slot.dataset.f] || '';
+    for (const slot of element.querySelectorAll('[data-href]')) {
+      const href = values[slot.dataset.href];
+      if (href) slot.setAttribute('href', href);
+      else slot.removeAttribute('href');
+    }
   }
 
   // sized is a class, with the one by which a long amount is shown smaller.

@@ -1,0 +1,148 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/tributary-io/tributary/admin/spreadsheet"
+	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// upload sends the import's form: a file, and other fields as name and value.
+func (s *site) upload(client *http.Client, file string, fields ...string) (status int, text string) {
+	s.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i := 0; i < len(fields); i += 2 {
+		if err := form.WriteField(fields[i], fields[i+1]); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if part, err := form.CreateFormFile("file", "parceiros.csv"); err != nil {
+		s.t.Fatal(err)
+	} else if _, err := part.Write([]byte(file)); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := form.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/dashboard/influencers/import?company="+s.live, &body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", form.FormDataContentType())
+	return s.answer(client, request)
+}
+
+// names are the influencers that there are.
+func (s *site) names() (list []string) {
+	s.t.Helper()
+	found, err := s.DB.FindInfluencers(s.t.Context(), s.live, commerce.InfluencerSearch{Sort: commerce.SortByName, From: "2026-01-01",
+		Today: "2026-01-02", Currency: "BRL", Limit: 5000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, i := range found {
+		list = append(list, i.Name)
+	}
+	return list
+}
+
+const brazilianFile = "Nome;Seguidores;Links;Cupom;Comissão (%)\r\n" +
+	"Júlia Conceição;12.000;https://loja.example.com/;JULIA10;12,5%\r\n" +
+	"Caio d'Ávila;900;;CAIO5;10\r\n"
+
+func TestASpreadsheetIsUploaded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	s.inPortuguese(owner)
+	raw, err := charmap.Windows1252.NewEncoder().String(brazilianFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := len(s.names())
+	status, text := s.upload(owner, raw)
+	if status != http.StatusOK || !contains(text, "2 linhas podem ser importadas", "Nada foi gravado ainda", "12.000 · 900", "Seguidores") {
+		t.Fatalf("%d: %s", status, text)
+	}
+	if len(s.names()) != before {
+		t.Fatalf("what was looked at is stored: %q", s.names())
+	}
+	// The page carries the file to the next step.
+	_, carried, _ := strings.Cut(text, "<textarea name=\"text\" hidden>\n")
+	carried, _, _ = strings.Cut(carried, "</textarea>")
+	carried = html.UnescapeString(carried)
+	bad := carried + "Dora;1;;JULIA10;10\r\nEva;1;;EVA;muito\r\n"
+	status, text = s.upload(owner, "", "text", bad, "step", "look")
+	if status != http.StatusOK || !contains(text, "2 linhas foram recusadas", "o cupom JULIA10 é de uma linha anterior") {
+		t.Fatalf("%d: %s", status, text)
+	}
+	status, text = s.upload(owner, "", "text", bad, "step", "save")
+	if status != http.StatusUnprocessableEntity || !contains(text, "Nada foi gravado: há linha recusada") || len(s.names()) != before {
+		t.Fatalf("%d, %q: %s", status, s.names(), text)
+	}
+	if status, text = s.upload(owner, "", "text", bad, "step", "save", "partial", "yes"); status != http.StatusSeeOther ||
+		len(s.names()) != before+2 {
+		t.Fatalf("%d, %q: %s", status, s.names(), text)
+	}
+	// Again: the coupons are somebody's now.
+	if status, text = s.upload(owner, raw); !contains(text, "2 linhas foram recusadas") {
+		t.Errorf("%d: %s", status, text)
+	}
+	// A column may be left out: without coupons the lines add nothing that is taken.
+	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-1", "notes"); !contains(text,
+		"1 linha pode ser importada") {
+		t.Errorf("%d: %s", status, text)
+	}
+}
+
+func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	f := func(file string, want int, words string, fields ...string) {
+		t.Helper()
+		if status, text := s.upload(owner, file, fields...); status != want || !strings.Contains(text, words) {
+			t.Errorf("%.40q %q: %d, want %d with %q: %.2000s", file, fields, status, want, words, text)
+		}
+	}
+	f("", http.StatusUnprocessableEntity, "Choose a file first")
+	f("PK\x03\x04", http.StatusUnprocessableEntity, "Excel workbook")
+	f("category\nmoda\n", http.StatusUnprocessableEntity, "no column is read as the name")
+	f(brazilianFile, http.StatusUnprocessableEntity, "cannot be read like that", "column-1", "salary")
+	f("name\n"+strings.Repeat("a", spreadsheet.MaxBytes), http.StatusUnprocessableEntity, "more than 2 MiB")
+	f("name\n"+strings.Repeat("a", 3*spreadsheet.MaxBytes), http.StatusBadRequest, "")
+	f("name,links,email\n<script>alert(1)</script>,https://loja.example.com/,\n", http.StatusOK, "1 line can be imported")
+	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
+	if status, _ := s.upload(analyst, brazilianFile); status != http.StatusForbidden {
+		t.Errorf("an analyst imports: %d", status)
+	}
+}
+
+// What takes longer than a page may is stored whole: an import has a time of its own.
+func TestALargeSpreadsheetIsStoredWhole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var file strings.Builder
+	file.WriteString("name,coupon,var_fee\n")
+	const lines = 1000
+	for i := range lines {
+		fmt.Fprintf(&file, "Partner %d,CODE%d,10\n", i, i)
+	}
+	before := len(s.names())
+	owner := s.loggedIn()
+	owner.Timeout = 0
+	if status, text := s.upload(owner, file.String(), "step", "save"); status != http.StatusSeeOther ||
+		len(s.names()) != before+lines {
+		t.Errorf("%d, %d are stored: %.2000s", status, len(s.names())-before, text)
+	}
+}

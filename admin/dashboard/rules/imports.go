@@ -1,0 +1,262 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/spreadsheet"
+	"github.com/tributary-io/tributary/internal/commerce"
+)
+
+// Importer registers a list of influencers: all of it, or what keep says.
+type Importer interface {
+	// RegisterAll says of each why it was refused, or nil. All is rolled back where keep returns false of it.
+	RegisterAll(ctx context.Context, author commerce.Author, list []commerce.Registration, keep func(refused []error) bool,
+		random io.Reader) (refused []error, err error)
+}
+
+const (
+	importPath = site.InfluencersPath + "/import"
+	// importTime bounds one import; a page's own time is for pages. 5,000 lines took 24 s on two busy cores.
+	importTime = time.Minute
+	// problemsShown bounds the lines of which the page says why they are refused.
+	problemsShown = 100
+	// examplesShown is how many cells of a column the page shows.
+	examplesShown = 2
+	// maxUpload bounds the form's body, in bytes: the file as text may be twice as long, and there is the rest of the form.
+	maxUpload = 2*spreadsheet.MaxBytes + 64<<10
+)
+
+// importPage is what templates/import.html shows.
+type importPage struct {
+	site.Head
+	Alert    string
+	Back     string         // path of the influencers
+	Text     string         // the file, for the next step; empty: there is none yet
+	Columns  []importColumn // what each is read as
+	Said     string         // how many would be registered
+	Refused  string         // how many are refused; empty: none
+	Problems []importProblem
+	More     string // how many problems are not shown; empty: none
+	MaySave  bool
+	Partial  bool // may be saved without the lines that are refused
+	Max      int64
+}
+
+type importColumn struct {
+	Number           int
+	Header, Examples string
+	Fields           []site.Option
+}
+
+type importProblem struct{ Line, Name, Text string }
+
+func (s *Pages) importRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + importPath, Owner: true, Handle: s.askForFile},
+		{Pattern: "POST " + importPath, Owner: true, Upload: maxUpload, Handle: s.importFile},
+	}
+}
+
+func (s *Pages) askForFile(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showImport(w, r, v, http.StatusOK, importPage{})
+}
+
+func (s *Pages) showImport(w http.ResponseWriter, r *http.Request, v site.Request, status int, page importPage) {
+	v.Here = site.StorePath(importPath, v.Current.CompanyID)
+	page.Head, page.Back = v.Head(v.Lang.T("import.title"), "influencers"), site.StorePath(site.InfluencersPath, v.Current.CompanyID)
+	page.Max = spreadsheet.MaxLines
+	s.Render(w, r, status, "import.html", page)
+}
+
+// importFile shows what a file's lines would register, by registering them and rolling it back, or registers them.
+func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Request) {
+	refuse := func(page importPage, err error) {
+		page.Alert = site.TypedText(v.Lang, err)
+		s.showImport(w, r, v, http.StatusUnprocessableEntity, page)
+	}
+	raw, err := uploaded(r)
+	if err != nil {
+		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
+		return
+	}
+	if len(raw) == 0 {
+		s.showImport(w, r, v, http.StatusUnprocessableEntity, importPage{Alert: v.Lang.T("import.no_file")})
+		return
+	}
+	table, err := spreadsheet.Parse(raw)
+	if err != nil {
+		refuse(importPage{}, err)
+		return
+	}
+	page := importPage{Text: table.Text()}
+	for i := range table.Headers {
+		name := "column-" + strconv.Itoa(i)
+		if r.PostForm.Has(name) && err == nil {
+			err = table.Choose(i, r.PostForm.Get(name))
+		}
+	}
+	page.Columns = s.importColumns(v, table)
+	if err == nil {
+		err = table.Check()
+	}
+	if err != nil {
+		refuse(page, err)
+		return
+	}
+	// Registering thousands takes longer than a page may. Where no deadline can be set, the server's own one counts.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)
+	defer cancel()
+	save, partial := stepOf(r, v) == stepSave, r.PostForm.Get("partial") == "yes"
+	stored, err := s.importLines(ctx, v, table, &page, save, partial)
+	switch {
+	case err != nil:
+		s.Unavailable(w, r, err)
+	case stored:
+		site.Done(w, r, site.StorePath(site.InfluencersPath, v.Current.CompanyID), "influencers_imported")
+	default:
+		status := http.StatusOK
+		if save {
+			status, page.Alert = http.StatusUnprocessableEntity, v.Lang.T("import.not_stored")
+		}
+		s.showImport(w, r, v, status, page)
+	}
+}
+
+// uploaded is the file that was chosen, else the one of the step before.
+func uploaded(r *http.Request) ([]byte, error) {
+	file, _, err := r.FormFile("file")
+	if errors.Is(err, http.ErrMissingFile) {
+		return []byte(r.PostForm.Get("text")), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(file) // of a body that is bounded
+	if len(raw) == 0 && err == nil {
+		raw = []byte(r.PostForm.Get("text"))
+	}
+	return raw, err
+}
+
+func (s *Pages) importColumns(v site.Request, table *spreadsheet.Table) (list []importColumn) {
+	for i, header := range table.Headers {
+		c := importColumn{Number: i, Header: header, Examples: strings.Join(table.Examples(i, examplesShown), " · "),
+			Fields: []site.Option{{Label: v.Lang.T("import.ignored"), Chosen: table.Columns[i] == ""}}}
+		for _, field := range spreadsheet.Fields {
+			c.Fields = append(c.Fields, site.Option{Value: field, Label: v.Lang.T("import.field_" + field), Chosen: table.Columns[i] == field})
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// importLines registers the lines, and tells on the page what became of each. stored is false where all was rolled back:
+// it was not to be saved, or a line is refused and not left out.
+func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsheet.Table, page *importPage, save,
+	partial bool) (stored bool, err error) {
+	store, err := s.db.Company(ctx, v.Current.CompanyID)
+	if err != nil {
+		return false, err
+	}
+	lines := table.Lines(spreadsheet.Reading{File: v.Lang, Page: v.Lang, Today: s.DayOf(v), Company: store.CompanyID,
+		Country: store.Country, Hasher: s.hasher})
+	s.checkImportedLinks(ctx, v, lines)
+	var asked []commerce.Registration
+	var of []int // of which line each is
+	for i, line := range lines {
+		if len(line.Problems) == 0 {
+			asked, of = append(asked, line.Asked), append(of, i)
+		}
+	}
+	good := 0
+	refused, err := s.imports.RegisterAll(ctx, s.Author(v), asked, func(refused []error) bool {
+		for _, why := range refused {
+			if why == nil {
+				good++
+			}
+		}
+		stored = save && good > 0 && (good == len(lines) || partial)
+		return stored
+	}, s.Random)
+	if err != nil {
+		return false, err
+	}
+	for n, why := range refused {
+		if why != nil {
+			lines[of[n]].Problems = []string{importRefusal(v, lines[of[n]].Asked, why)}
+		}
+	}
+	page.tell(v, lines, good)
+	return stored, nil
+}
+
+// checkImportedLinks looks up the hosts of the links of lines where all else is right.
+func (s *Pages) checkImportedLinks(ctx context.Context, v site.Request, lines []spreadsheet.Line) {
+	var urls []string
+	var of []int
+	for i, line := range lines {
+		if len(line.Problems) > 0 {
+			continue
+		}
+		for _, url := range line.Asked.Links {
+			urls, of = append(urls, url), append(of, i)
+		}
+	}
+	for n, err := range s.checkLinks(ctx, urls) {
+		if err != nil {
+			line := &lines[of[n]]
+			line.Problems = append(line.Problems, urls[n]+" "+site.ViolationText(v.Lang, commerce.Violation{Message: err.Error()}))
+		}
+	}
+}
+
+// importRefusal says why a line that reads well is not registered.
+func importRefusal(v site.Request, asked commerce.Registration, why error) string {
+	var conflict *commerce.CouponConflictError
+	var known *commerce.PayeeKnownError
+	switch {
+	case errors.As(why, &conflict) && len(conflict.Conflicts) > 0:
+		c := conflict.Conflicts[0]
+		return v.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, v.Lang.Period(c.StartDate, c.EndDate))
+	case errors.As(why, &conflict) && len(asked.Coupons) > 0:
+		return v.Lang.T("import.coupon_before", asked.Coupons[0].Code)
+	case errors.As(why, &known):
+		return v.Lang.T("import.payee_known")
+	case errors.Is(why, commerce.ErrTooManyCosts):
+		return v.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts)
+	case errors.Is(why, commerce.ErrCampaignTaken), errors.Is(why, commerce.ErrCampaignName):
+		return v.Lang.T("influencer.campaign_taken")
+	}
+	return why.Error()
+}
+
+// tell says what became of the lines.
+func (p *importPage) tell(v site.Request, lines []spreadsheet.Line, good int) {
+	bad := 0
+	for _, line := range lines {
+		if len(line.Problems) == 0 {
+			continue
+		}
+		if bad++; bad <= problemsShown {
+			p.Problems = append(p.Problems, importProblem{Line: strconv.Itoa(line.Number), Name: line.Asked.Name,
+				Text: strings.Join(slices.Clip(line.Problems), "; ")})
+		}
+	}
+	p.Said, p.MaySave, p.Partial = v.Lang.N("import.would", int64(good)), good > 0, good > 0 && bad > 0
+	if bad > 0 {
+		p.Refused = v.Lang.N("import.refused", int64(bad))
+	}
+	if bad > problemsShown {
+		p.More = v.Lang.N("import.more", int64(bad-problemsShown))
+	}
+}

@@ -1,0 +1,198 @@
+package spreadsheet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// Reading says how lines are read.
+type Reading struct {
+	File    *lang.Printer    // the language in which the file's numbers and days are written
+	Page    *lang.Printer    // the language in which it is told what is wrong
+	Today   string           // YYYY-MM-DD; an agreement without a start begins on it
+	Company string           // id of the store
+	Country string           // the store's, for telephones
+	Hasher  *identity.Hasher // makes the keyed hashes of e-mails, telephones and documents; nil: none are made
+}
+
+// Line is one line of a file.
+type Line struct {
+	Number   int // in the file
+	Asked    commerce.Registration
+	Problems []string // what is wrong with it, in the page's language
+}
+
+// Lines reads and checks every line. Check was called.
+func (t *Table) Lines(how Reading) []Line {
+	lines := make([]Line, 0, len(t.rows))
+	for _, r := range t.rows {
+		read := reader{Reading: how, header: map[string]string{}, cell: map[string]string{}}
+		for i, field := range t.Columns {
+			if field == "" {
+				continue
+			}
+			read.header[field] = t.Headers[i]
+			if i < len(r.cells) {
+				read.cell[field] = strings.TrimSpace(r.cells[i])
+			}
+		}
+		lines = append(lines, Line{Number: r.number, Asked: read.registration(), Problems: read.problems})
+	}
+	return lines
+}
+
+// reader reads one line.
+type reader struct {
+	Reading
+	header, cell map[string]string // by field
+	problems     []string
+}
+
+func (r *reader) registration() commerce.Registration {
+	asked := commerce.Registration{Name: r.cell["name"], Category: r.cell["category"], Campaign: r.cell["campaign"],
+		Links: strings.Fields(r.cell["links"])}
+	asked.CouponOnly = len(asked.Links) == 0
+	if r.cell["coupon"] != "" {
+		asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(r.cell["coupon"]), StartDate: r.day("coupon_start"),
+			EndDate: r.day("coupon_end")}}
+	} else {
+		r.refuseWithout("import.needs_coupon", "coupon_start", "coupon_end")
+	}
+	if r.cell["var_fee"]+r.cell["fixed_fee"] != "" {
+		asked.Costs = []commerce.CostTerms{r.cost()}
+	} else {
+		r.refuseWithout("import.needs_fee", "cost_start", "cost_end")
+	}
+	r.details(&asked.Details)
+	if len(r.problems) == 0 {
+		r.refuse(asked.Check())
+	}
+	return asked
+}
+
+// problem adds what is wrong with a field's cell.
+func (r *reader) problem(field, text string) {
+	r.problems = append(r.problems, r.header[field]+" "+text)
+}
+
+// typed says why a cell could not be read.
+func (r *reader) typed(field string, err error) {
+	if err != nil {
+		r.problem(field, fmt.Sprintf("%q: %s", r.cell[field], site.TypedText(r.Page, err)))
+	}
+}
+
+// refuse adds the violations of a registration.
+func (r *reader) refuse(bad commerce.Violations) {
+	for _, v := range bad.List {
+		field := fieldOfPath(v.Field)
+		if _, has := r.header[field]; !has {
+			r.header[field] = field
+		}
+		r.problem(field, site.ViolationText(r.Page, v))
+	}
+}
+
+// fieldOfPath returns the field that a violation's path is about: coupons[0].cupom is coupon.
+func fieldOfPath(path string) string {
+	list, last := path, path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		list, last = path[:i], path[i+1:]
+	}
+	switch list, _, _ = strings.Cut(list, "["); {
+	case last == "cupom", list == "coupons" && last == path:
+		return "coupon"
+	case list == "costs" && last == path:
+		return "var_fee"
+	case list == "coupons":
+		return "coupon_" + strings.TrimSuffix(last, "_date")
+	case list == "costs" && strings.HasSuffix(last, "_date"):
+		return "cost_" + strings.TrimSuffix(last, "_date")
+	case list == "details.pix":
+		return "pix_" + last
+	}
+	return last
+}
+
+// refuseWithout refuses cells that say something about what the line does not have.
+func (r *reader) refuseWithout(key string, fields ...string) {
+	for _, field := range fields {
+		if r.cell[field] != "" {
+			r.problem(field, r.Page.T(key))
+		}
+	}
+}
+
+// day reads a cell with a day; empty where there is none.
+func (r *reader) day(field string) string {
+	if r.cell[field] == "" {
+		return ""
+	}
+	day, err := r.File.ReadDay(r.cell[field])
+	r.typed(field, err)
+	return day
+}
+
+// yes are the words for yes and no, as fold.Name writes them.
+var yes = map[string]bool{"yes": true, "true": true, "1": true, "sim": true, "s": true, "x": true,
+	"": false, "no": false, "false": false, "0": false, "nao": false, "n": false}
+
+// cost reads the cells of an agreement.
+func (r *reader) cost() (cost commerce.CostTerms) {
+	cost = commerce.CostTerms{StartDate: r.day("cost_start"), EndDate: r.day("cost_end")}
+	if r.cell["cost_start"] == "" {
+		cost.StartDate = r.Today
+	}
+	var known bool
+	if cost.CouponCost, known = yes[fold.Name(r.cell["coupon_only"])]; !known {
+		r.problem("coupon_only", fmt.Sprintf("%q: %s", r.cell["coupon_only"], r.Page.T("import.yes_no")))
+	}
+	var err error
+	if r.cell["var_fee"] != "" {
+		cost.VarFee, err = r.File.ReadPercent(r.cell["var_fee"])
+		r.typed("var_fee", err)
+	}
+	if r.cell["fixed_fee"] != "" {
+		cost.FixedFeeMinor, err = r.File.ReadMoney(r.cell["fixed_fee"], commerce.BRL)
+		r.typed("fixed_fee", err)
+	}
+	return cost
+}
+
+// pixTypes are the types of Pix keys, as people write them and fold.Name folds it.
+var pixTypes = map[string]string{"telefone": commerce.PixPhone, "celular": commerce.PixPhone, "e-mail": commerce.PixEmail,
+	"aleatoria": commerce.PixRandom, "chave aleatoria": commerce.PixRandom, "evp": commerce.PixRandom}
+
+// details reads what is known of the person. An empty cell changes nothing.
+func (r *reader) details(d *commerce.DetailsChange) {
+	set := func(field string, to *wire.Optional[string]) {
+		if r.cell[field] != "" {
+			*to = wire.Some(r.cell[field])
+		}
+	}
+	set("email", &d.Email)
+	set("phone", &d.Phone)
+	set("document", &d.Document)
+	set("notes", &d.Notes)
+	if r.cell["handles"] != "" {
+		d.Handles = wire.Some(strings.Fields(r.cell["handles"]))
+	}
+	if kind := fold.Name(r.cell["pix_type"]); kind+r.cell["pix_key"] != "" {
+		if known, ok := pixTypes[kind]; ok {
+			kind = known
+		}
+		d.Pix = wire.Some(commerce.Pix{Type: kind, Key: r.cell["pix_key"]})
+	}
+	r.refuse(d.Check(func(raw string) string { return identity.NormalPhone(raw, r.Country) }))
+	if r.Hasher != nil && len(r.problems) == 0 {
+		d.Keys = facts.PartnerKeys(*d, r.Hasher.Company(r.Company, r.Country))
+	}
+}

@@ -1,0 +1,173 @@
+package spreadsheet
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
+)
+
+func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := "en"
+	f := func(file, want string) []Line {
+		t.Helper()
+		table, err := Parse([]byte(file))
+		if err == nil {
+			err = table.Check()
+		}
+		var lines []Line
+		text := ""
+		if err != nil {
+			text = site.TypedText(texts.Of("en"), err)
+		} else {
+			lines = table.Lines(Reading{File: texts.Of(tag), Page: texts.Of("en"), Today: "2026-03-01", Company: "c_1", Country: "BR"})
+		}
+		for _, line := range lines {
+			text += strings.Join(line.Problems, "; ")
+		}
+		if want == "" && text != "" || !strings.Contains(text, want) {
+			t.Errorf("%.200q: %.500q, want %q", file, text, want)
+		}
+		return lines
+	}
+	lines := f("\ufeffname;links;coupon;var_fee;fixed_fee;cost_start;coupon_only\r\n"+
+		"Ana Prado;https://loja.example.com/a https://loja.example.com/b;ana20;12,5%;1.234,50;2026-03-01;sim\r\n"+
+		"Beto;https://loja.example.com/;;;;;\r\n;;;;;;\r\n", "")
+	if len(lines) != 2 || len(lines[0].Asked.Links) != 2 || lines[0].Asked.Coupons[0].Code != "ANA20" ||
+		lines[0].Asked.Costs[0].FixedFeeMinor != 123450 || lines[0].Asked.Costs[0].VarFee.String() != "12.5" ||
+		!lines[0].Asked.Costs[0].CouponCost || lines[1].Number != 3 || len(lines[1].Asked.Costs) != 0 {
+		t.Errorf("%+v", lines)
+	}
+	f("name,links\nAna,\n", "links must have at least 1 element")
+	f("name,links\n,https://loja.example.com/\n", "name is empty")
+	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much": must be a number`)
+	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", `coupon_start "31/03/2026": must be a day`)
+	f("category\n", "no column is read as the name")
+	f("", "its first line")
+	f("name,links\nAna,a,b,c\n", "line 2 has more cells than the 2 columns")
+	f("name,links\nAna,\"a\n", "line 2 cannot be read")
+	f("name,links\n"+strings.Repeat("a,b\n", MaxLines+1), "more than 5,000 lines")
+	f("name\n"+strings.Repeat("a", MaxBytes), "more than 2 MiB")
+	f("PK\x03\x04 and more", "Excel workbook")
+	f("name\nA\x00\n", "is no text")
+	f(strings.Repeat("a,", maxColumns)+"b\n", "more than 60 columns")
+	for _, word := range []string{"sim", "YES", "true", "1", "no", "não", "nao", "false", "0", ""} {
+		f("name,links,var_fee,coupon_only\nAna,https://loja.example.com/,10,"+word+"\n", "")
+	}
+	f("name,links,var_fee,coupon_only\nAna,https://loja.example.com/,10,maybe\n", `coupon_only "maybe": is neither yes nor no`)
+	// What belongs to a coupon or a fee that is not there was meant for one.
+	f("name,links,coupon,coupon_end\nAna,https://loja.example.com/,,2026-03-31\n", "coupon_end needs a coupon")
+	f("name,links,var_fee,cost_end\nAna,https://loja.example.com/,,2026-03-31\n", "cost_end needs a percent")
+	f("name,coupon,pix_key\nAna,A,52998224725\n", "a key's type is never guessed")
+	f("nome;cupom;CPF\nAna;A;111\n", "CPF")
+	// The file says in which language its numbers and days are.
+	const terms = "name;links;fixed_fee;cost_start\nAna;https://loja.example.com/;"
+	f(terms+"1.500;2026-03-01\n", `fixed_fee "1.500": 1.500 can be R$`+"\u00a01,500.00 or R$\u00a01.50")
+	f(terms+"1500;11/01/2026\n", "11/01/2026 can be 2026-01-11 or 2026-11-01")
+	tag = "pt-BR"
+	cost := f(terms+"R$ 1.500;11/01/2026\n", "")[0].Asked.Costs[0]
+	if cost.FixedFeeMinor != 150000 || cost.StartDate != "2026-01-11" {
+		t.Errorf("%+v", cost)
+	}
+	f(terms+"1,500;2026-03-01\n", `fixed_fee "1,500": 1,500 can be R$`+"\u00a01.500,00 or R$\u00a01,50")
+	f(terms+"5%;2026-03-01\n", "not a percentage")
+}
+
+// A Brazilian spreadsheet saves Windows-1252, in Portuguese, with columns that are ours and others.
+func TestAFileOfABrazilianSpreadsheetIsRead(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "Nome;Seguidores;Cupom;Início do cupom;Comissão (%);Valor por venda;" +
+		"E-mail;Celular;CPF/CNPJ;Chave Pix;Tipo de chave Pix;Instagram\r\n" +
+		"Júlia Conceição;12.000;júlia10;01/11/2026;12,5%;R$ 2,50;" +
+		"julia@example.com;(11) 98888-7766;529.982.247-25;julia@example.com;E-mail;@julia\r\n"
+	raw, err := charmap.Windows1252.NewEncoder().String(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := Parse([]byte(raw))
+	if err != nil || table.Check() != nil || table.Columns[1] != "" || table.Text() != file {
+		t.Fatalf("%v, %q, %q", err, table.Columns, table.Text())
+	}
+	in := texts.Of("pt-BR")
+	line := table.Lines(Reading{File: in, Page: in, Today: "2026-11-05", Company: "c_1", Country: "BR"})[0]
+	asked := line.Asked
+	if len(line.Problems) != 0 || asked.Name != "Júlia Conceição" ||
+		asked.Coupons[0] != (commerce.CouponTerms{Code: "JÚLIA10", StartDate: "2026-11-01"}) ||
+		asked.Costs[0].VarFee.String() != "12.5" || asked.Costs[0].FixedFeeMinor != 250 || asked.Costs[0].StartDate != "2026-11-05" ||
+		asked.Details.Phone.Value != "+5511988887766" || asked.Details.Document.Value != "52998224725" ||
+		asked.Details.Pix.Value != (commerce.Pix{Type: commerce.PixEmail, Key: "julia@example.com"}) || !asked.CouponOnly {
+		t.Errorf("%+v", line)
+	}
+	if got := table.Examples(1, 2); len(got) != 1 || got[0] != "12.000" {
+		t.Errorf("%q", got)
+	}
+	// A column may be read as something else, and not twice.
+	if err := errors.Join(table.Choose(1, "notes"), table.Check()); err != nil {
+		t.Error(err)
+	}
+	var typed *lang.TypedError
+	if err := errors.Join(table.Choose(1, "email"), table.Check()); !errors.As(err, &typed) || typed.Key != "import.twice" {
+		t.Error(err)
+	}
+	for column, field := range map[int]string{-1: "name", 12: "name", 0: "salary"} {
+		if table.Choose(column, field) == nil {
+			t.Errorf("column %d is read as %s", column, field)
+		}
+	}
+}
+
+// Each field has a label in both languages, and each header leads to a field.
+func TestFieldsAndHeadersAreKnown(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, field := range Fields {
+		known[field] = true
+		for _, tag := range lang.Tags {
+			if !texts.Of(tag).Has("import.field_" + field) {
+				t.Errorf("%s has no label in %s", field, tag)
+			}
+		}
+	}
+	for header, field := range headers {
+		if !known[field] || plain(header) != header {
+			t.Errorf("%q is %q; plain: %q", header, field, plain(header))
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("name;links\nAna;\"x\"\n"))
+	f.Add([]byte("nome\tcupom\nJ\xfalia\tA\n"))
+	texts, err := site.LoadTexts()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		table, err := Parse(raw)
+		if err != nil || table.Check() != nil {
+			return
+		}
+		if _, err := Parse([]byte(table.Text())); err != nil {
+			t.Errorf("the text of a file that is read is not: %v", err)
+		}
+		table.Lines(Reading{File: texts.Of("pt-BR"), Page: texts.Of("en"), Today: "2026-03-01", Company: "c_1", Country: "BR"})
+	})
+}
