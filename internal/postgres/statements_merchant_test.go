@@ -120,6 +120,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	_, cost, err := db.AddCost(ctx, author, "Ana", made.CampaignID, terms, rand.Reader)
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
+	_, _, err = db.AddCost(ctx, author, "Ana", "", commerce.CostTerms{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}, rand.Reader)
+	must(err)
 	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Category: wire.Some("casa"),
 		Details: commerce.DetailsChange{Email: wire.Some("ana@example.com"),
 			Keys: []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte("k1:nobody")}}}}))
@@ -258,6 +260,13 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.EndSession(ctx, session.Family))
 	must(db.EndSessionOf(ctx, token("b")))
 	must(db.SetPassword(ctx, person.ID, "new"))
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Sealed: []byte("s"),
+		RecoveryCodes: [][]byte{[]byte("r")}}))
+	must(db.UseCode(ctx, person.ID, 1, []byte("s"), []byte("t")))
+	must(db.UseCode(ctx, person.ID, 1, []byte("t"), []byte("t")), commerce.ErrNotFound)
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")))
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")), commerce.ErrNotFound)
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Before: []byte("s")}), commerce.ErrConflict)
 }
 
 func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
