@@ -287,6 +287,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	must(db.Invite(ctx, asked, token("j")))
 	_, err = db.UseInvitation(ctx, token("j"), now, "", "hash")
 	must(err)
+	_, err = db.PasswordLinks(ctx, store.Live.CompanyID, []string{carla}, now.Add(-time.Hour), 10)
+	must(err)
 	must(db.Invite(ctx, asked, token("k")))
 	open, err := db.Invitations(ctx, store.StoreID, now)
 	must(err)
