@@ -181,6 +181,8 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	entry.AmountMinor++
 	_, err = db.ClaimEntry(ctx, author, entry)
 	must(err, commerce.ErrEntryExists)
+	_, err = db.Payees(ctx, author.CompanyID, []string{entry.InfluencerID})
+	must(err)
 	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
 	must(err)
 	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
