@@ -182,6 +182,8 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	entry.AmountMinor++
 	_, err = db.ClaimEntry(ctx, author, entry)
 	must(err, commerce.ErrEntryExists)
+	_, err = db.Payees(ctx, author.CompanyID, []string{entry.InfluencerID})
+	must(err)
 	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
 	must(err)
 	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
@@ -259,6 +261,13 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.EndSession(ctx, session.Family))
 	must(db.EndSessionOf(ctx, token("b")))
 	must(db.SetPassword(ctx, person.ID, "new"))
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Sealed: []byte("s"),
+		RecoveryCodes: [][]byte{[]byte("r")}}))
+	must(db.UseCode(ctx, person.ID, 1, []byte("s"), []byte("t")))
+	must(db.UseCode(ctx, person.ID, 1, []byte("t"), []byte("t")), commerce.ErrNotFound)
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")))
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")), commerce.ErrNotFound)
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Before: []byte("s")}), commerce.ErrConflict)
 }
 
 func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
