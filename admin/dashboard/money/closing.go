@@ -75,7 +75,8 @@ func (s *Pages) previewClosing(w http.ResponseWriter, r *http.Request, v site.Re
 		Back: site.StorePath(site.PayoutsPath, v.Current.CompanyID)}
 	total, seen := sums{}, map[string]bool{}
 	for _, st := range list {
-		row := closingRow{ID: st.InfluencerID, Influencer: st.Influencer, Total: v.Lang.Sum(st.TotalMinor, st.Currency), First: !seen[st.InfluencerID],
+		row := closingRow{ID: st.InfluencerID, Influencer: st.Influencer, Total: v.Lang.Sum(st.TotalMinor, st.Currency),
+			First: !seen[st.InfluencerID],
 			State: "ahead", StateText: v.Lang.T("statements.state_closed")}
 		seen[st.InfluencerID] = true
 		if !st.OpeningMinor.IsZero() {

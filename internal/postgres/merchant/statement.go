@@ -63,7 +63,8 @@ func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked
 
 // PreviewStatements returns the statements that AskStatements would make, with their totals and whether they are carried,
 // as the ledger is now; those that are closing already are not among them. Errors as AskStatements.
-func (s *Store) PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) (list []commerce.Statement, err error) {
+func (s *Store) PreviewStatements(ctx context.Context, author commerce.Author,
+	asked commerce.Closing) (list []commerce.Statement, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		minimum, err := closingDay(ctx, tx, author, asked)
 		if err != nil {
