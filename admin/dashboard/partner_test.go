@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -57,4 +58,40 @@ func TestAnInfluencersPageShowsResultsFirst(t *testing.T) {
 		}
 	}
 	s.takePictures(t, at, "partner")
+}
+
+// Who is archived has a list of their own, and is taken back from their page, which says first what that does.
+func TestAnArchivedInfluencerIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	s.Influencer(s.live, "Beto Lima")
+	owner, at := s.loggedIn(), "?company="+s.live+"&id="+ana
+	_, err := s.DB.ArchiveInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()}, "Ana Prado", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "/dashboard/influencers?company=" + s.live
+	if page := s.readAs(owner, list); contains(page, "Ana Prado") || !contains(page, "Beto Lima") {
+		t.Errorf("the list: %s", page)
+	}
+	if page := s.readAs(owner, list+"&state=archived"); !contains(page, "Ana Prado") || contains(page, "Beto Lima") {
+		t.Errorf("the list of those who are archived: %s", page)
+	}
+	page := s.readAs(owner, "/dashboard/influencer"+at)
+	if !contains(page, "Archived on", "Agreements do not come back", "Take back") {
+		t.Errorf("the page: %s", page)
+	}
+	s.takePictures(t, "/dashboard/influencer"+at, "partner-archived")
+	if status, text, _ := s.send(owner, "/dashboard/influencer/restore"+at, nil); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, text)
+	}
+	if page := s.readAs(owner, list); !contains(page, "Ana Prado") {
+		t.Errorf("the list after it: %s", page)
+	}
+	for _, id := range []string{ana, "x"} { // who is not archived, and nobody
+		if status, _, _ := s.send(owner, "/dashboard/influencer/restore?company="+s.live+"&id="+id, nil); status != http.StatusNotFound {
+			t.Errorf("%q: %d", id, status)
+		}
+	}
 }

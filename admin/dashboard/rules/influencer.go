@@ -35,6 +35,7 @@ type influencerPage struct {
 	Results            any         // of chosen days
 	Alert              string
 	Archived           string // since when; empty: it is not
+	Restores           bool   // the person may take it back
 }
 
 type campaignBlock struct {
@@ -133,6 +134,7 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 		page.Cost = s.agreementForm(v, i, nil)
 	}
 	if !i.ArchivedAt.IsZero() {
+		page.Restores = page.Owner
 		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
 	}
 	if page.Known = viewDetails(v, i.Details); page.Details == nil {
