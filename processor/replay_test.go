@@ -52,8 +52,8 @@ func replayShop(t *testing.T) *shop {
 	s.cost(ana, inverno, 100, "7.5")
 	s.cost(beto, "", 0, "3")
 	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-		unproven, hold_days, passing_hosts)
-		select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, '{}' from company where company_id = $2`,
+		unproven, hold_days, delivered_hold_days, passing_hosts)
+		select company_id, $1::timestamptz, 1, 'last_touch', 3, 2, false, true, 'pay', 5, 2, '{}' from company where company_id = $2`,
 		noon.Add(20*time.Minute), s.company)
 	s.exec(`insert into influencer_unproven values ($1, $2, $3, 1, 'pay')`, s.company, beto, noon)
 	return s

@@ -22,7 +22,8 @@ var ofEverybody = map[string]bool{
 }
 
 // ofFinance are the forms that finance must be able to send. Others that it may send concern statements too.
-var ofFinance = []string{"POST /dashboard/statements", "POST /dashboard/statements/pay", "POST /dashboard/statements/link"}
+var ofFinance = []string{"POST /dashboard/statements", "POST /dashboard/statements/pay", "POST /dashboard/statements/link",
+	"POST /dashboard/statements/closing", "POST /dashboard/statements/chosen", "POST /dashboard/statements/pay-chosen"}
 
 // join makes a person with a role in the store, and returns a client that is logged in.
 func (s *site) join(role, email string, storeID string) *http.Client {

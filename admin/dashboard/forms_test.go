@@ -150,6 +150,8 @@ func TestOrdersAreFound(t *testing.T) {
 		}
 	}
 	f("", "#1001", "#1002")
+	f("&credited=nobody", "#1002")
+	f("&credited=nobody&status=0")
 	f("&q=1001", "#1001")
 	f("&q=%231002", "#1002")
 	f("&q=gid-1", "#1001")
@@ -161,7 +163,7 @@ func TestOrdersAreFound(t *testing.T) {
 	f("&q=joana@example.com")
 	f("&status=2", "#1002")
 	f("&from=2099-01-01")
-	for _, bad := range []string{"&status=7", "&from=x", "&influencer=x", "&after=x", "&q=%00"} {
+	for _, bad := range []string{"&status=7", "&credited=x", "&from=x", "&influencer=x", "&after=x", "&q=%00"} {
 		answer, err := owner.Get(s.url + "/dashboard/orders" + at + bad)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,54 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
+
+// What would be closed is shown first, and is what is closed then; who is left out stays for a later one.
+func TestAClosingIsShownFirstAndLeavesOut(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(mayDay)
+	if _, _, err := s.DB.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: s.live, Actor: "test",
+		Change: func(s *commerce.Settings) { s.MinimumPayout = "5" }}); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i, minor := range []int64{123450, 499, -700, 250000} {
+		ids = append(ids, s.Influencer(s.live, fmt.Sprint("Ana ", i)))
+		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("o", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+			InfluencerID: ids[i], Evidence: "coupon", CommissionMinor: minor})
+	}
+	owner, at := s.loggedIn(), "?company="+s.live
+	status, page, _ := s.send(owner, "/dashboard/statements/closing"+at, url.Values{"end_date": {"2026-04-30"}})
+	page = strings.ReplaceAll(page, "\u00a0", " ")
+	if status != http.StatusOK || !contains(page, "Close until 30 Apr 2026", "<dd>4</dd>", "To pay (2)", "R$ 3,734.50", "R$ 4.99", "−R$ 7.00",
+		"To be deducted", "Carried to the next") {
+		t.Errorf("%d: %s", status, page)
+	}
+	if list, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{}, commerce.StatementCursor{}, 10); err != nil ||
+		len(list) != 0 {
+		t.Errorf("the page that asks has closed %v, %v", list, err)
+	}
+	if status, _, _ := s.send(owner, "/dashboard/statements"+at, url.Values{"end_date": {"2026-04-30"}, "choose": {"yes"},
+		"influencer": ids[:3]}); status != http.StatusSeeOther {
+		t.Errorf("closed: %d", status)
+	}
+	s.Close(s.live)
+	list, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{}, commerce.StatementCursor{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, st := range list {
+		got[st.InfluencerID] = fmt.Sprint(st.TotalMinor, " ", st.Carried)
+	}
+	if want := map[string]string{ids[0]: "123450 false", ids[1]: "499 true", ids[2]: "-700 true"}; !maps.Equal(got, want) {
+		t.Errorf("closed %v, want %v", got, want)
+	}
+	left, err := s.DB.PreviewStatements(t.Context(), commerce.Author{CompanyID: s.live, At: mayDay}, commerce.Closing{EndDate: "2026-04-30"})
+	if err != nil || len(left) != 1 || left[0].InfluencerID != ids[3] {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+}
 
 // Of several that are paid together each is recorded or none: one that was changed in another tab stops all. A payment is
 // undone with a reason, by owners alone.
@@ -39,7 +88,8 @@ func TestStatementsArePaidTogetherAndAPaymentIsUndone(t *testing.T) {
 		return list
 	}
 	paid := func() int {
-		state, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{State: commerce.StatementPaid}, commerce.StatementCursor{}, 10)
+		state, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{State: commerce.StatementPaid}, commerce.StatementCursor{},
+			10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,6 +200,12 @@ func TestAMonthIsSeenBeforeItIsPaid(t *testing.T) {
 	defer answer.Body.Close()
 	if body, err := io.ReadAll(answer.Body); err != nil || !contains(string(body), `value="2026-04-30"`) {
 		t.Errorf("the last day of the month before is not proposed: %v", err)
+	}
+	for action, want := range map[string]string{"/closing": "nobody is chosen", "": "nobody is chosen"} {
+		if status, page, _ := s.send(owner, "/dashboard/statements"+action+"?company="+s.live, url.Values{"end_date": {"2026-04-30"},
+			"choose": {"yes"}}); status != http.StatusUnprocessableEntity || !contains(page, want) {
+			t.Errorf("nobody chosen: %d", status)
+		}
 	}
 	nothing := url.Values{"end_date": {"2020-01-01"}}
 	if status, page, _ := s.send(owner, at("statements", ""), nothing); status != http.StatusUnprocessableEntity ||

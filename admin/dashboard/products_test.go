@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/rollup"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // The pages of products, paths and delivery show the numbers of their reports.
@@ -58,6 +59,37 @@ func TestPagesShowTheirReportsNumbers(t *testing.T) {
 	f("/dashboard/delivery", "Stored 2,400 96.8%", "Came again 60 2.4%", "Late 8 0.3%", "Rejected 12 0.5%", "19 Nov 2026 1,200 30 4 6",
 		"invalid_json The text is no JSON")
 	f("/dashboard/delivery?from=2026-11-19&to=2026-11-19", "Stored 1,200")
+}
+
+// Orders by coupon, and the codes that are nobody's: one that was typed beside a coupon counts too.
+func TestCouponsAndCodesOfNobody(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
+	client := s.loggedIn()
+	if page := s.readAs(client, "/dashboard/coupons"); !contains(page, "No order was made with an influencer's coupon in these days") {
+		t.Errorf("%q", page)
+	}
+	ana, at := s.Influencer(s.live, "Ana Prado"), time.Date(2026, 11, 18, 15, 0, 0, 0, time.UTC)
+	coupon := s.Coupon(s.live, ana, "", "ANA10")
+	put := func(id, code string, o reporttest.Order) {
+		o.CompanyID, o.ID, o.DiscountCode, o.TotalMinor, o.CreatedAt = s.live, id, code, 10_000, at
+		s.Put(o)
+	}
+	put("1", "ana10", reporttest.Order{InfluencerID: ana, Evidence: commerce.EvidenceCoupon, CouponID: coupon, CommissionMinor: 1000})
+	put("2", "ana10, VERAO", reporttest.Order{InfluencerID: ana, Evidence: commerce.EvidenceCoupon, CouponID: coupon, CommissionMinor: 1000})
+	put("3", "verao", reporttest.Order{})
+	put("4", "<b>x", reporttest.Order{})
+	put("5", "verao", reporttest.Order{Status: commerce.OrderCancelled})
+	page := s.readAs(client, "/dashboard/coupons")
+	if !contains(page, "Codes that are nobody's", "VERAO 2 R$ 200.00", "&lt;B&gt;X 1 R$ 100.00") || contains(page, "ANA10 2") {
+		t.Errorf("%q", page)
+	}
+	unknown, err := s.DB.UnknownCodes(t.Context(), reports.Query{CompanyID: s.live, Start: "2026-11-18", End: "2026-11-18",
+		Currency: commerce.BRL}, 1)
+	if err != nil || len(unknown) != 1 || unknown[0].Code != "VERAO" || unknown[0].Orders != 2 {
+		t.Errorf("%+v, %v", unknown, err)
+	}
 }
 
 // A long journey is shown by its first and its last steps.

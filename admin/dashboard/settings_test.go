@@ -16,7 +16,8 @@ func typedSettings(change map[string]string) url.Values {
 	form := url.Values{
 		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
 		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
-		"minimum_payout": {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
+		"delivered_hold_days": {"15"},
+		"minimum_payout":      {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
 		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"}, "step": {"save"},
 	}
 	for name, value := range change {
@@ -43,18 +44,19 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 		t.Errorf("%+v, %v", company.Settings, err)
 	}
 	for name, c := range map[string]struct{ value, want string }{
-		"window_days":       {"366", "must be from 1 to 365"},
-		"hold_days":         {"soon", "must be a whole number"},
-		"origins":           {"https://*.example.com", "is no origin"},
-		"hosts":             {"https://loja.example.com", "is no host"},
-		"consent_policy":    {"maybe", "choose one of the list"},
-		"unproven":          {"", "choose one of the list"},
-		"timezone":          {"Mars", "is no IANA time zone"},
-		"currency":          {"Reais", "ISO 4217"},
-		"events_per_second": {"x", "must be a number"},
-		"burst":             {"511", "must be from 512"},
-		"retention_days":    {"30", "must be from 70"},
-		"minimum_payout":    {"-1", "must be an amount"},
+		"window_days":         {"366", "must be from 1 to 365"},
+		"hold_days":           {"soon", "must be a whole number"},
+		"delivered_hold_days": {"366", "must be from 0 to 365"},
+		"origins":             {"https://*.example.com", "is no origin"},
+		"hosts":               {"https://loja.example.com", "is no host"},
+		"consent_policy":      {"maybe", "choose one of the list"},
+		"unproven":            {"", "choose one of the list"},
+		"timezone":            {"Mars", "is no IANA time zone"},
+		"currency":            {"Reais", "ISO 4217"},
+		"events_per_second":   {"x", "must be a number"},
+		"burst":               {"511", "must be from 512"},
+		"retention_days":      {"30", "must be from 70"},
+		"minimum_payout":      {"-1", "must be an amount"},
 	} {
 		status, text := save(map[string]string{name: c.value})
 		if status != http.StatusUnprocessableEntity || !contains(text, c.want, `href="#f-`+name) {

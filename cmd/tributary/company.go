@@ -234,7 +234,8 @@ is not given stays. A list replaces the one before; --origin "" empties it.
 Services use the new settings within seconds.
 
 Those that decide about orders (--payout-rule, --window-days, --half-life-days,
---count-direct, --pay-recurring, --unproven, --hold-days) count for orders created
+--count-direct, --pay-recurring, --unproven, --hold-days,
+--delivered-hold-days) count for orders created
 from now on. With --preview nothing is changed: it says which orders the change
 would move, and from whom to whom. With --influencer NAME, --unproven is that influencer's own;
 --unproven "" gives it back to the company's.`,

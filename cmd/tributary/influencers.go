@@ -17,6 +17,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/admin/spreadsheet"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
@@ -27,6 +28,7 @@ func newInfluencers() *cobra.Command {
 func newInfluencersImport() *cobra.Command {
 	var dryRun, asJSON bool
 	var tag string
+	var hashing secretFlag
 	cmd := companyCommand("import FILE.csv", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			file, err := os.Open(args[0])
@@ -37,6 +39,15 @@ func newInfluencersImport() *cobra.Command {
 			in, err := languageOf(tag)
 			if err != nil {
 				return err
+			}
+			secret, err := hashing.read()
+			if err != nil {
+				return err
+			}
+			if len(secret) > 0 {
+				if in.hasher, err = identity.NewHasher(secret); err != nil {
+					return err
+				}
 			}
 			lines, err := readSpreadsheet(ctx, db, company, file, in)
 			if err != nil {
@@ -65,12 +76,17 @@ be read both ways is refused, with both.`
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
 	cmd.Flags().StringVar(&tag, "lang", lang.Tags[0],
 		"the language in which the file's numbers and days are written: "+strings.Join(lang.Tags, " or "))
+	hashing.register(cmd.Flags(), "hashing-secret",
+		"the secret of edge and admin: without it, an influencer whose e-mail, telephone or document the file has is not recognised as a buyer")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
 	return cmd
 }
 
 // fileLanguage reads what a file has, and tells in English what is wrong with it.
-type fileLanguage struct{ file, english *lang.Printer }
+type fileLanguage struct {
+	file, english *lang.Printer
+	hasher        *identity.Hasher // nil: an influencer is not recognised as a buyer
+}
 
 func languageOf(tag string) (fileLanguage, error) {
 	texts, err := site.LoadTexts()
@@ -102,7 +118,8 @@ func readSpreadsheet(ctx context.Context, db stores, company string, in io.Reade
 		return nil, err
 	}
 	return table.Lines(spreadsheet.Reading{File: words.file, Page: words.english,
-		Today: time.Now().In(site.ZoneOf(store.Timezone)).Format(time.DateOnly), Company: company, Country: store.Country}), nil
+		Today: time.Now().In(site.ZoneOf(store.Timezone)).Format(time.DateOnly), Company: company, Country: store.Country,
+		Hasher: words.hasher}), nil
 }
 
 // checkLinks looks up the hosts of the links of lines where all else is right.

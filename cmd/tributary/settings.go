@@ -70,6 +70,8 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return &s.MinimumPayout }},
 	{"hold-days", "hold_days", "days from an order's approval until its commission may be paid",
 		func(s *commerce.Settings) any { return (*days)(&s.HoldDays) }},
+	{"delivered-hold-days", "delivered_hold_days", "days from an order's delivery, where that is known, until its commission may be paid",
+		func(s *commerce.Settings) any { return (*days)(&s.DeliveredHoldDays) }},
 	{"retention-days", "retention_days", "days after which events are removed; credits and commissions stay; 0 keeps events for ever",
 		func(s *commerce.Settings) any { return (*days)(&s.RetentionDays) }},
 }

@@ -7,14 +7,9 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
-// withdrawalDays is how long after delivery a commission is held: the right of
-// withdrawal is seven days from receipt, and its first day is not counted (CDC art.
-// 49; Código Civil art. 132).
-const withdrawalDays = 8
-
 // payableOn returns the day, YYYY-MM-DD in the store's time zone, from which an
-// order's commission may be paid: so many days after delivery (which commerce takes up to a
-// day ahead), or else after the order was approved. It is never before a decision that released it. It is empty
+// order's commission may be paid: the store's days after delivery (which commerce takes up to
+// a day ahead), or else after the order was approved. It is never before a decision that released it. It is empty
 // where the order is not approved.
 func (x *Index) payableOn(o *Order, c *facts.Case, winner *claim) string {
 	if o.Status != commerce.OrderApproved {
@@ -22,7 +17,7 @@ func (x *Index) payableOn(o *Order, c *facts.Case, winner *claim) string {
 	}
 	day := x.daysAfter(c.ApprovedSince, o.settings.HoldDays)
 	if o.DeliveredAt.Valid {
-		day = x.daysAfter(o.DeliveredAt.Value, withdrawalDays)
+		day = x.daysAfter(o.DeliveredAt.Value, o.settings.DeliveredHoldDays)
 	}
 	if winner != nil && winner.proof == facts.ProofAssigned {
 		return max(day, x.DayOf(c.Decisions.Assigned().AcceptedAt))

@@ -43,11 +43,12 @@ func TestCommissionIsHeld(t *testing.T) {
 	f("as the store has set it", "2026-03-08", func(r *facts.Rules) { r.HoldDays = 7 }, nil)
 	f("at once", "2026-03-01", func(r *facts.Rules) { r.HoldDays = 0 }, nil)
 	f("over the end of February", "2028-03-01", nil, func(c *facts.Case) { c.ApprovedSince = time.Date(2028, 1, 31, 13, 0, 0, 0, time.UTC) })
-	f("8 days after delivery, sooner", "2026-03-13", nil, delivered("2026-03-05T12:00:00Z"))
-	f("… or later", "2026-05-09", nil, delivered("2026-05-01T12:00:00Z"))
-	f("… in the store's days", "2026-03-12", nil, delivered("2026-03-05T02:59:59Z"))
-	f("… a year after the order", "2027-03-09", nil, delivered("2027-03-01T12:00:00Z"))
-	f("… or long after it, as of what is made to order", "2027-09-09", nil, delivered("2027-09-01T12:00:00Z"))
+	f("15 days after delivery, sooner", "2026-03-20", nil, delivered("2026-03-05T12:00:00Z"))
+	f("… or later", "2026-05-16", nil, delivered("2026-05-01T12:00:00Z"))
+	f("… in the store's days", "2026-03-19", nil, delivered("2026-03-05T02:59:59Z"))
+	f("… a year after the order", "2027-03-16", nil, delivered("2027-03-01T12:00:00Z"))
+	f("… or long after it, as of what is made to order", "2027-09-16", nil, delivered("2027-09-01T12:00:00Z"))
+	f("… as the store has set it", "2026-03-13", func(r *facts.Rules) { r.DeliveredHoldDays = 8 }, delivered("2026-03-05T12:00:00Z"))
 	f("by the settings of when the order was made", "2026-03-11", func(r *facts.Rules) {
 		r.Past = []facts.PastSettings{{Settings: facts.Settings{Window: day, HoldDays: 99}, Until: start},
 			{Settings: facts.Settings{Window: day, HoldDays: 10}, Until: start.Add(2 * time.Hour)}}

@@ -16,7 +16,8 @@ var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func testIndex(change func(*facts.Rules)) *Index {
 	rules := &facts.Rules{
 		CompanyID: "c_1", Rev: 1, Location: time.FixedZone("BRT", -3*60*60), Hosts: []string{"loja.example.com"},
-		Settings: facts.Settings{PayoutRule: facts.CouponFirst, Window: 30 * day, HalfLife: 7 * day, IgnoreDirect: true, HoldDays: 30},
+		Settings: facts.Settings{PayoutRule: facts.CouponFirst, Window: 30 * day, HalfLife: 7 * day, IgnoreDirect: true, HoldDays: 30,
+			DeliveredHoldDays: 15},
 	}
 	if change != nil {
 		change(rules)

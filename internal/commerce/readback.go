@@ -45,6 +45,7 @@ type StoredPayout struct {
 type OrderFilter struct {
 	Status       *int
 	InfluencerID string // who is paid, or would be after a review
+	Uncredited   bool   // only orders that no influencer is paid for, and would not be after a review
 	Coupon       string // the discount code or a part of it, folded (fold.Code)
 	From, To     string // days on which the orders were created, YYYY-MM-DD, inclusive
 	// UpdatedSince lists the orders that changed here from then on, those that changed

@@ -138,6 +138,7 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays = MaxRetentionDays + 1 })
 	f("retention_days out_of_range", func(s *NewStore) { s.RetentionDays = -1 })
 	f("unproven invalid_value; hold_days out_of_range", func(s *NewStore) { s.Unproven, s.HoldDays = "maybe", 366 })
+	f("delivered_hold_days out_of_range", func(s *NewStore) { s.DeliveredHoldDays = -1 })
 	f("", func(s *NewStore) { s.Unproven, s.HoldDays = UnprovenPay, 0 })
 	f("", func(s *NewStore) { s.WindowDays, s.HalfLifeDays = 365, 1 })
 	f("", func(s *NewStore) { s.Origins = []string{"https://loja.example.com", "http://127.0.0.1:8080"} })

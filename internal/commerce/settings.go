@@ -95,6 +95,9 @@ type Settings struct {
 	Unproven      string   // one of UnprovenRules
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
+	// DeliveredHoldDays is the same from an order's delivery, where that is known, 0 to 365; of a new store 0 is
+	// DefaultDeliveredHold.
+	DeliveredHoldDays int
 
 	// RetentionDays is after how many days events are removed: 0 keeps them for ever, else
 	// LeastRetention to MaxRetentionDays. What orders were credited stays.
@@ -104,6 +107,10 @@ type Settings struct {
 	// from now on: a decimal in units of Currency, "50" or "49.9".
 	MinimumPayout string
 }
+
+// DefaultDeliveredHold in days. The right of withdrawal is seven days from receipt without the first (CDC art. 49; Código
+// Civil art. 132), so day 8 is lawful; returns are registered days later.
+const DefaultDeliveredHold = 15
 
 // MaxRetentionDays is the longest retention, but for ever: ten years.
 const MaxRetentionDays = 3650
@@ -122,7 +129,8 @@ func (s Settings) LeastRetention() int { return s.WindowDays + s.HoldDays + Rete
 func (s Settings) ofOrders() Settings {
 	return Settings{
 		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
-		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, HoldDays: s.HoldDays, PassingHosts: s.PassingHosts,
+		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, HoldDays: s.HoldDays,
+		DeliveredHoldDays: s.DeliveredHoldDays, PassingHosts: s.PassingHosts,
 	}
 }
 
@@ -142,6 +150,7 @@ func (s *Settings) Defaults() {
 	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
 	s.Unproven = cmp.Or(s.Unproven, UnprovenReview)
 	s.HoldDays = cmp.Or(s.HoldDays, 30)
+	s.DeliveredHoldDays = cmp.Or(s.DeliveredHoldDays, DefaultDeliveredHold)
 	s.MinimumPayout = cmp.Or(s.MinimumPayout, "0")
 }
 
@@ -184,6 +193,9 @@ func (s Settings) Check() (bad Violations) {
 	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
 	if s.HoldDays < 0 || s.HoldDays > mostDays {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
+	}
+	if s.DeliveredHoldDays < 0 || s.DeliveredHoldDays > mostDays {
+		bad.Add("delivered_hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
 	}
 	if n := s.RetentionDays; n != 0 && (n < s.LeastRetention() || n > MaxRetentionDays) {
 		bad.Add("retention_days", CodeOutOfRange, "must be from %d (window_days, hold_days and %d) to %d, or 0 to keep events for ever",

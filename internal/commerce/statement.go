@@ -57,6 +57,11 @@ type Statement struct {
 	Reference    string    // of the payment
 }
 
+// IsCarried reports whether a total is carried to the next statement: one that is not above zero, or below the minimum.
+func IsCarried(total decimal.Decimal, minimumMinor int64) bool {
+	return !total.IsPositive() || total.LessThan(decimal.NewFromInt(minimumMinor))
+}
+
 // NumberText is the statement's number in digits; empty: it is not closed.
 func (s Statement) NumberText() string {
 	if s.Number == 0 {
@@ -148,8 +153,17 @@ func ParseStatementCursor(text string) (StatementCursor, error) {
 
 // Closing asks for statements.
 type Closing struct {
-	EndDate      string // YYYY-MM-DD
-	InfluencerID string // empty: all influencers
+	EndDate      string   // YYYY-MM-DD
+	InfluencerID string   // empty: all influencers
+	Chosen       []string // the ids of those of whom alone statements are made; nil: all
+}
+
+// Of returns the ids of the influencers of whom statements are asked for; nil: all.
+func (c Closing) Of() []string {
+	if c.InfluencerID != "" {
+		return []string{c.InfluencerID}
+	}
+	return c.Chosen
 }
 
 // Check returns every rule that it breaks, but for that the day may not be in the future.
@@ -160,6 +174,9 @@ func (c Closing) Check() (bad Violations) {
 		}
 	}
 	bad.optionalUUID("influencer_id", c.InfluencerID)
+	for _, id := range c.Chosen {
+		bad.optionalUUID("influencer", id)
+	}
 	return bad
 }
 

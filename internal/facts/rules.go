@@ -43,7 +43,9 @@ type Settings struct {
 	WithoutTax   bool          // the base of commissions is without tax
 	Unproven     string        // one of commerce.UnprovenRules; empty: review
 	HoldDays     int           // from an order's approval until its commission may be paid
-	PassingHosts []string      // changes to the hosts that commerce.Passing knows
+	// DeliveredHoldDays is the same from its delivery, where that is known.
+	DeliveredHoldDays int
+	PassingHosts      []string // changes to the hosts that commerce.Passing knows
 }
 
 // PastSettings were in force until an instant.

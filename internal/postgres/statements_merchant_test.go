@@ -185,6 +185,11 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	entry.AmountMinor++
 	_, err = db.ClaimEntry(ctx, author, entry)
 	must(err, commerce.ErrEntryExists)
+	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
+	must(err)
+	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
+		t.Errorf("%+v would be closed", shown)
+	}
 	asked, err := db.AskStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"}, rand.Reader)
 	must(err)
 	if len(asked) != 1 {

@@ -47,6 +47,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.HasOrders(ctx, company)
 	must(err)
+	_, err = db.UnknownCodes(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 10)
+	must(err)
 	_, err = db.Balances(ctx, company, day, commerce.BalanceCursor{}, 10)
 	must(err)
 	_, err = db.ExplainedSale(ctx, company, "1")
@@ -54,7 +56,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	_, err = db.Order(ctx, company, "1")
 	must(err)
 	pending := commerce.OrderPending
-	for _, f := range []commerce.OrderFilter{{}, {Status: &pending}, {Coupon: "ANA10"}, {InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
+	for _, f := range []commerce.OrderFilter{{}, {Uncredited: true}, {Status: &pending}, {Coupon: "ANA10"},
+		{InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
 		{UpdatedSince: time.Now()}} {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)

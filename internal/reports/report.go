@@ -234,3 +234,10 @@ func window(rows []Row, from, limit int) ([]Row, bool) {
 	to := min(from+limit, len(rows))
 	return rows[from:to], to < len(rows)
 }
+
+// UnknownCode is a discount code that is no influencer's, with the approved orders that have it.
+type UnknownCode struct {
+	Code       string
+	Orders     int64
+	SalesMinor decimal.Decimal // minor units of the report's currency
+}

@@ -440,6 +440,8 @@ func (m *month) close() {
 	}
 	m.set("details.adding input[name=end_date]", time.Now().In(zone).Format(time.DateOnly)) // the page proposes last month's end
 	m.press("details.adding button.main")
+	m.shoot("closing")
+	m.press("form[action*=statements] button.main") // what would be closed is shown first
 	await.Until(m.t, await.Long, func() bool {
 		m.open("/dashboard/statements")
 		has, _, _ := m.page.Has(".waiting")

@@ -18,6 +18,8 @@ import (
 
 const (
 	ordersPerPage = 50
+	// creditedNobody, in the parameter "credited", leaves only orders that no influencer is paid for.
+	creditedNobody = "nobody"
 )
 
 // ordersPage is what templates/orders.html shows.
@@ -25,7 +27,8 @@ type ordersPage struct {
 	site.Head
 	Text, From, To, Coupon, Influencer string // what was asked for
 	InfluencerName, All                string // whose orders these are, and the path of all orders; empty: all
-	Statuses                           []site.Option
+	Credited                           string // creditedNobody: only those that nobody is paid for; empty: all
+	Statuses, Credits                  []site.Option
 	List                               []site.OrderRow
 	More, First                        string
 	Searched                           bool
@@ -63,10 +66,12 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
+	page.Credits = []site.Option{{Label: v.Lang.T("orders.any")},
+		{Value: creditedNobody, Label: v.Lang.T("overview.nobody"), Chosen: page.Credited != ""}}
 	var list []commerce.Sale
 	if page.Text == "" {
 		page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "status", query.Get("status"), "from", page.From,
-			"to", page.To, "coupon", page.Coupon, "influencer", page.Influencer)
+			"to", page.To, "coupon", page.Coupon, "influencer", page.Influencer, "credited", page.Credited)
 	}
 	if page.Text != "" {
 		page.Searched = true
@@ -85,7 +90,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		page.List = append(page.List, row)
 	}
 	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
-	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+query.Get("status") == ""
+	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+page.Credited+query.Get("status") == ""
 	s.Render(w, r, http.StatusOK, "orders.html", page)
 }
 
@@ -107,12 +112,13 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 func askedOrders(l *lang.Printer, query url.Values) ordersPage {
 	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")),
 		To:     site.TypedDay(l, query.Get("to")),
-		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer")}
+		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer"), Credited: query.Get("credited")}
 }
 
 // filter is what was asked for, as the database takes it.
 func (page *ordersPage) filter(status string) commerce.OrderFilter {
-	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Coupon: fold.Code(page.Coupon), From: page.From, To: page.To}
+	filter := commerce.OrderFilter{InfluencerID: page.Influencer, Uncredited: page.Credited != "",
+		Coupon: fold.Code(page.Coupon), From: page.From, To: page.To}
 	if n, err := strconv.Atoi(status); err == nil {
 		filter.Status = &n
 	}
@@ -126,6 +132,7 @@ func orderFiltersAreGood(page *ordersPage, status string) bool {
 		}
 	}
 	known := status == "" || status == "0" || status == "1" || status == "2"
+	known = known && (page.Credited == "" || page.Credited == creditedNobody && page.Influencer == "")
 	return known && (page.Influencer == "" || uuidtext.Is(page.Influencer)) && (page.Coupon == "" || commerce.IsID(page.Coupon)) &&
 		(page.Text == "" || commerce.IsID(page.Text))
 }
@@ -173,7 +180,7 @@ func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, st
 	}
 	here := func(cursor string) string {
 		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
-			"influencer", page.Influencer, "after", cursor)
+			"influencer", page.Influencer, "credited", page.Credited, "after", cursor)
 	}
 	if !after.IsZero() {
 		page.First = here("")

@@ -61,6 +61,7 @@ type statements interface {
 	// PayStatements commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends,
 	// UndoPayment commerce.ErrNotPaid and ErrRestored.
 	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) ([]commerce.Statement, error)
 	// PayStatements pays all of a list or none.
 	PayStatements(ctx context.Context, author commerce.Author, list []commerce.StatementPayment) error
 	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error

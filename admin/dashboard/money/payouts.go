@@ -2,7 +2,6 @@ package money
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -112,6 +111,7 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
+		{Pattern: "POST " + site.StatementsPath + "/closing", Owner: true, Pays: true, Handle: s.previewClosing},
 		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
 		{Pattern: "POST " + site.StatementsPath + "/chosen", Owner: true, Pays: true, Handle: s.chosenStatements},
 		{Pattern: "POST " + site.StatementsPath + "/pay-chosen", Owner: true, Pays: true, Handle: s.payChosen},
@@ -323,8 +323,9 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, st := range list {
-		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer, Period: v.Lang.Period(st.StartDate, st.EndDate),
-			Total: v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer,
+			Period: v.Lang.Period(st.StartDate, st.EndDate),
+			Total:  v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
 			row.Total = "–"
@@ -349,32 +350,6 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 		page.Again = page.Clean
 	}
 	s.Render(w, r, status, "statements.html", page)
-}
-
-// closeStatements asks for a statement of each influencer and currency.
-func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.Request) {
-	f := s.closingForm(v, r.PostForm)
-	asked := commerce.Closing{EndDate: f.Day("end_date")}
-	f.Refuse(asked.Check(), nil)
-	if !f.Failed() {
-		list, err := s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
-		switch {
-		case errors.Is(err, commerce.ErrFutureDay):
-			f.Fail("end_date", v.Lang.T("payouts.future"))
-		case errors.Is(err, commerce.ErrTooManyStatements):
-			f.Fail("end_date", v.Lang.T("payouts.too_many"))
-		case err != nil:
-			s.Unavailable(w, r, err)
-			return
-		case len(list) == 0:
-			f.Fail("end_date", v.Lang.T("payouts.nothing"))
-		}
-	}
-	if f.Failed() {
-		s.showPayouts(w, r, v, http.StatusUnprocessableEntity, f)
-		return
-	}
-	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statements_asked")
 }
 
 // confirmRestored lets the store pay again after its database was restored.

@@ -27,6 +27,8 @@ type Database interface {
 	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	// UnknownCodes returns the codes of approved orders that are no influencer's coupon.
+	UnknownCodes(ctx context.Context, q reports.Query, limit int) ([]reports.UnknownCode, error)
 	// Signs looks for signs in the orders of some days; it reads up to fraud.MostOrders.
 	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
 }
@@ -46,5 +48,6 @@ func New(shared *site.Site, signsWait time.Duration, db Database) *Pages {
 
 // Routes are the pages and files.
 func (s *Pages) Routes() []site.Route {
-	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(), s.auditRoutes())
+	return slices.Concat(s.overviewRoutes(), s.productRoutes(), s.couponRoutes(), s.pathRoutes(), s.deliveryRoutes(), s.signRoutes(),
+		s.auditRoutes())
 }

@@ -79,6 +79,7 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "unproven", Type: "select", Value: now.Unproven, Options: f.Options("unproven", commerce.UnprovenRules...)})
 	add(site.Field{Name: "window_days", Type: "number", Required: true, Value: strconv.Itoa(now.WindowDays)})
 	add(site.Field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
+	add(site.Field{Name: "delivered_hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.DeliveredHoldDays)})
 	add(site.Field{Name: "minimum_payout", Required: true, Value: minimumText(v, now)})
 	add(site.Field{Name: "pay_recurring", Type: "check", Value: yes(now.PayRecurring)})
 	add(site.Field{Name: "commission_without_tax", Type: "check", Value: yes(now.WithoutTax)})
@@ -196,7 +197,8 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
-		HalfLifeDays: whole("half_life_days"), MinimumPayout: commerce.FormatMinor(f.Money("minimum_payout", currency), currency),
+		DeliveredHoldDays: whole("delivered_hold_days"),
+		HalfLifeDays:      whole("half_life_days"), MinimumPayout: commerce.FormatMinor(f.Money("minimum_payout", currency), currency),
 		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",
 		CountDirect: get("count_direct") == "yes",
 		Country:     strings.TrimSpace(get("country")), Timezone: strings.TrimSpace(get("timezone")),

@@ -21,7 +21,8 @@ var navigation = []struct {
 }{
 	{"sales", []navPage{{id: "overview", path: OverviewPath}, {id: "today", path: "/dashboard/"}, {id: "orders", path: OrdersPath},
 		{id: "products", path: ProductsPath}, {id: "paths", path: PathsPath}}},
-	{"partners", []navPage{{id: "influencers", path: InfluencersPath}, {id: "reviews", path: ReviewsPath}, {id: "signs", path: SignsPath}}},
+	{"partners", []navPage{{id: "influencers", path: InfluencersPath}, {id: "coupons", path: CouponsPath},
+		{id: "reviews", path: ReviewsPath}, {id: "signs", path: SignsPath}}},
 	{"money", []navPage{{id: "payouts", path: PayoutsPath}, {id: "statements", path: StatementsPath}, {id: "costs", path: CostsPath}}},
 }
 

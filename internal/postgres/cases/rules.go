@@ -112,7 +112,7 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
 		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-		commission_without_tax, unproven, hold_days, passing_hosts, retention_days,
+		commission_without_tax, unproven, hold_days, delivered_hold_days, passing_hosts, retention_days,
 			exists (select 1 from erasure e where e.company_id = $1)
 		from company where company_id = $1`, rules.CompanyID).
 		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins},
@@ -133,7 +133,7 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 		return past, nil
 	}, `
 		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
-		passing_hosts
+		delivered_hold_days, passing_hosts
 		from past_setting where company_id = $1 order by until`, rules.CompanyID)
 	return err
 }
@@ -146,7 +146,7 @@ type settingsRow struct {
 
 func (s *settingsRow) columns() []any {
 	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.WithoutTax, &s.Unproven,
-		&s.HoldDays, &s.PassingHosts}
+		&s.HoldDays, &s.DeliveredHoldDays, &s.PassingHosts}
 }
 
 func (s *settingsRow) settings() facts.Settings {

@@ -61,6 +61,60 @@ func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked
 	return list, nil
 }
 
+// PreviewStatements returns the statements that AskStatements would make, with their totals and whether they are carried,
+// as the ledger is now; those that are closing already are not among them. Errors as AskStatements.
+func (s *Store) PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) (list []commerce.Statement, err error) {
+	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+		minimum, err := closingDay(ctx, tx, author, asked)
+		if err != nil {
+			return err
+		}
+		if list, err = toClose(ctx, tx, author.CompanyID, asked, minimum); err != nil {
+			return err
+		}
+		list = slices.DeleteFunc(list, func(s commerce.Statement) bool { return s.StatementID != "" })
+		return previewTotals(ctx, tx, author.CompanyID, asked.EndDate, list)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: preview statements: %w", err)
+	}
+	return list, nil
+}
+
+// previewTotals fills in what statements up to a day would have, and their influencers' names.
+func previewTotals(ctx context.Context, tx pgx.Tx, companyID, endDate string, list []commerce.Statement) error {
+	type key struct{ influencerID, currency string }
+	found, err := postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (s commerce.Statement, err error) {
+		return s, row.Scan(&s.InfluencerID, &s.Currency, &s.OpeningMinor, &s.TotalMinor, &s.Influencer)
+	}, `
+		select x.influencer_id::text, x.currency, sum(x.opening), sum(x.opening + x.amount), coalesce(min(i.name), '')
+		from (
+			select influencer_id, currency, amount_minor::numeric as amount, 0::numeric as opening from ledger_entry
+			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date
+			union all
+			select influencer_id, currency, 0, total_minor from (
+				select influencer_id, currency, total_minor, carried,
+				row_number() over (partition by influencer_id, currency order by rev desc) as place
+				from statement where company_id = @company_id and closed_at is not null) last
+			where place = 1 and carried) x
+		left join influencer i on i.company_id = @company_id and i.influencer_id = x.influencer_id
+		group by x.influencer_id, x.currency`, pgx.NamedArgs{"company_id": companyID, "end_date": endDate})
+	if err != nil {
+		return err
+	}
+	totals := make(map[key]commerce.Statement, len(found))
+	for _, s := range found {
+		totals[key{s.InfluencerID, s.Currency}] = s
+	}
+	for i := range list {
+		s := &list[i]
+		of := totals[key{s.InfluencerID, s.Currency}]
+		s.Influencer, s.OpeningMinor, s.TotalMinor = of.Influencer, of.OpeningMinor, of.TotalMinor
+		s.Carried = commerce.IsCarried(s.TotalMinor, s.MinimumMinor)
+	}
+	return nil
+}
+
 // minimumPayout is the least total that is paid, in minor units of the store's currency.
 type minimumPayout struct {
 	currency string
@@ -107,18 +161,18 @@ func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Cl
 		from (
 			select influencer_id, currency from ledger_entry
 			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date
-			and (@influencer_id::uuid is null or influencer_id = @influencer_id)
+			and (@influencers::uuid[] is null or influencer_id = any(@influencers))
 			group by influencer_id, currency
 			union
 			select influencer_id, currency from (
 				select influencer_id, currency, carried, total_minor,
 				row_number() over (partition by influencer_id, currency order by rev desc) as place
-				from statement where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)) last
+				from statement where company_id = @company_id and (@influencers::uuid[] is null or influencer_id = any(@influencers))) last
 			where place = 1 and carried and total_minor > 0 and total_minor >= case when currency = @currency then @minimum::bigint else 0 end) due
 		left join statement c on c.company_id = @company_id and c.influencer_id = due.influencer_id and c.currency = due.currency
 			and c.closed_at is null and c.end_date >= @end_date::date
 		group by due.influencer_id, due.currency order by due.influencer_id, due.currency limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "end_date": asked.EndDate, "influencer_id": postgres.NullIfEmpty(asked.InfluencerID),
+		pgx.NamedArgs{"company_id": companyID, "end_date": asked.EndDate, "influencers": asked.Of(),
 			"currency": minimum.currency, "minimum": minimum.minor, "most": mostStatements + 1})
 	if err == nil && len(list) > mostStatements {
 		err = commerce.ErrTooManyStatements

@@ -15,6 +15,7 @@ create table past_setting (
   commission_without_tax boolean not null default false,
   unproven               text not null,
   hold_days              int not null,
+  delivered_hold_days    int not null,
   passing_hosts          text[] not null,
   primary key (company_id, until, rev)
 );

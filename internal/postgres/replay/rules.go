@@ -23,10 +23,10 @@ var ruleTables = []ruleTable{
 	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule,
 		window_days,
 		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, hold_days,
-		minimum_payout, retention_days, archived_at, restored_at`},
+		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at`},
 	{name: "past_setting",
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
-			`hold_days, passing_hosts`},
+			`hold_days, delivered_hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
 	{name: "campaign", columns: `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},

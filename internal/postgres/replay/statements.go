@@ -17,9 +17,8 @@ import (
 // does not follow from the other facts. What is owed beside them is computed: the
 // entries that are in no statement are the difference.
 var statementTables = []ruleTable{
-	{name: "statement", columns: `statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, number, start_date,
-		opening_minor,
-		total_minor, entries, lines, carried, run_id, digest, summed`},
+	{name: "statement", columns: `statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, number,
+		start_date, opening_minor, total_minor, entries, lines, carried, run_id, digest, summed`},
 	{name: "statement_payment", columns: `statement_id, rev, paid_at, reference, recorded_at, actor, undone_rev, undone_at,
 		undone_by, undo_reason`},
 	{name: "ledger_entry", where: "statement_id is not null",

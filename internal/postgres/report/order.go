@@ -57,7 +57,7 @@ const orderJoins = `
 // ofFilter is true for orders that a commerce.OrderFilter lists, but for its Coupon.
 const ofFilter = `
 	and (@status::int is null or o.status = @status) and (@influencer_id::uuid is null or p.influencer_id = @influencer_id)
-	and (@from::date is null or o.day >= @from) and (@to::date is null or o.day <= @to)`
+	and (not @uncredited::boolean or p.influencer_id is null) and (@from::date is null or o.day >= @from) and (@to::date is null or o.day <= @to)`
 
 var (
 	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins +
@@ -136,7 +136,8 @@ const aroundZones = 36 * time.Hour
 // Orders lists a company's orders. Days of the filter must be valid.
 func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error) {
 	args := pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
-		"from": postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
+		"uncredited": f.Uncredited,
+		"from":       postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
 	var key *facts.Key
 	if f.Coupon != "" {
 		k := facts.RuleKey(facts.KeyCode, f.Coupon)

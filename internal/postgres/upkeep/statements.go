@@ -116,8 +116,9 @@ var insertEntries = `
 		returning entry_id, influencer_id, kind, amount_minor, currency, day, reason, actor, accepted_at),
 	told as (
 		insert into audit_log (company_id, audit_id, at, actor, action, subject, part_of, detail)
-		select @company_id, entry_id, accepted_at, actor, 'ledger.entry', entry_id::text, influencer_id::text, jsonb_build_object('influencer_id', influencer_id,
-			'kind', kind, 'amount_minor', amount_minor, 'currency', currency, 'date', day, 'reason', reason)
+		select @company_id, entry_id, accepted_at, actor, 'ledger.entry', entry_id::text, influencer_id::text,
+			jsonb_build_object('influencer_id', influencer_id, 'kind', kind, 'amount_minor', amount_minor, 'currency', currency,
+				'date', day, 'reason', reason)
 		from stored
 		on conflict (company_id, audit_id) do nothing returning 1)
 	select entry_id::text from stored`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
@@ -45,7 +46,7 @@ func Close(s Statement, before *Closed, entries *Sum) Closed {
 		c.StartDate = s.EndDate
 	}
 	c.Total = c.Opening.Add(entries.Amount)
-	c.Carried = !c.Total.IsPositive() || c.Total.LessThan(decimal.NewFromInt(s.MinimumMinor))
+	c.Carried = commerce.IsCarried(c.Total, s.MinimumMinor)
 	return c
 }
 
