@@ -65,7 +65,7 @@ func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, i
 		}
 		if _, err := c.tx.Exec(ctx, `
 			update influencer set archived_at = null, rev = @rev where company_id = @company_id and influencer_id = @influencer_id`,
-			c.args(pgx.NamedArgs{"influencer_id": influencerID})); err != nil {
+			c.restoring(influencerID)); err != nil {
 			return err
 		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.restore", influencerID, map[string]any{
@@ -84,11 +84,15 @@ func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, i
 // archivedWith is the instant at which an influencer was archived, and with it the parts that come back.
 const archivedWith = `(select i.archived_at from influencer i where i.company_id = @company_id and i.influencer_id = @influencer_id)`
 
+func (c *ruleChange) restoring(influencerID string) pgx.NamedArgs {
+	return pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID}
+}
+
 func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID, _ string, _ *commerce.Restored) error {
 	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCampaignColumns), `
 		update campaign set archived_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
-		returning `+postgres.List(restoredCampaignColumns), c.args(pgx.NamedArgs{"influencer_id": influencerID}))
+		returning `+postgres.List(restoredCampaignColumns), c.restoring(influencerID))
 	for _, campaign := range list {
 		rule := wire.Rule{Type: wire.RuleCampaign, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: campaign.id}
 		if err := c.outbox.rule(c.change, campaign.id, rule); err != nil {
@@ -103,7 +107,7 @@ func (c *ruleChange) restoreLinks(ctx context.Context, influencerID, name string
 		update link l set archived_at = null, rev = @rev from campaign g
 		where l.company_id = @company_id and l.influencer_id = @influencer_id and l.archived_at = `+archivedWith+`
 			and g.company_id = l.company_id and g.campaign_id = l.campaign_id
-		returning `+postgres.List(restoredLinkColumns), c.args(pgx.NamedArgs{"influencer_id": influencerID}))
+		returning `+postgres.List(restoredLinkColumns), c.restoring(influencerID))
 	if err != nil {
 		return err
 	}
@@ -124,13 +128,12 @@ func (c *ruleChange) restoreLinks(ctx context.Context, influencerID, name string
 
 // restoreCoupons leaves those archived whose code somebody has in one of their days.
 func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID, _ string, restored *commerce.Restored) error {
-	of := c.args(pgx.NamedArgs{"influencer_id": influencerID})
 	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCouponColumns), `
 		update coupon k set deleted_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`
 			and not exists (select 1 from coupon o where o.company_id = @company_id and o.code_folded = k.code_folded
 				and o.period && k.period and o.deleted_at is null)
-		returning `+postgres.List(restoredCouponColumns), of)
+		returning `+postgres.List(restoredCouponColumns), c.restoring(influencerID))
 	if err != nil {
 		return err
 	}
@@ -144,6 +147,6 @@ func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID, _ string,
 	restored.Coupons = len(list)
 	restored.Taken, err = postgres.Collect(ctx, c.tx, pgx.RowTo[string], `
 		select code from coupon where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`
-		order by code`, of)
+		order by code`, pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID})
 	return err
 }
