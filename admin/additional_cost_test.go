@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -200,4 +201,30 @@ func TestAnInfluencerHasABoundedNumberOfCosts(t *testing.T) {
 	}
 	s.want(s.call("DELETE", "/admin/v1/influencers/costs", s.live, `{"cost_id":"`+groups[0].Details[0].CostID+`"}`), 200, "")
 	s.want(one(), 200, "")
+}
+
+// A fixed amount is owed from a day of the merchant's, or from the first of next month.
+func TestAFixedAmountIsOwedFromADay(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	day := func(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }
+	f := func(rates, owed string, status int, whole, code string) {
+		t.Helper()
+		got := s.call("POST", "/admin/v1/influencers/costs", s.live,
+			`{"name":"Ana Prado",`+rates+`,"frequency":"monthly","start_date":"2026-01-01","owed_from":`+owed+`}`)
+		s.want(got, status, whole)
+		if status == 200 {
+			return
+		}
+		if d := got.Error.Details; len(d) != 1 || d[0].Field != "owed_from" || d[0].Code != code {
+			t.Errorf("%s %s: %+v", rates, owed, d)
+		}
+	}
+	f(`"value":500`, `"2026-02-30"`, 400, "invalid_date", "invalid_date")
+	f(`"value":500`, `"`+day(-369)+`"`, 400, "validation_error", "out_of_range")
+	f(`"var_fee":5`, `"`+day(0)+`"`, 400, "validation_error", "invalid_value")
+	f(`"value":500`, `null`, 200, "", "")
+	f(`"value":600`, `"`+day(-300)+`"`, 200, "", "")
+	f(`"value":700`, `"`+day(40)+`"`, 200, "", "")
 }

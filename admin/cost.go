@@ -72,6 +72,7 @@ func readCost(o object) commerce.CostTerms {
 		VarFee:        optional(o, "var_fee", exact).Value,
 		ValueMinor:    optional(o, "value", money(commerce.BRL)).Value,
 		Frequency:     optional(o, "frequency", word).Value,
+		OwedFrom:      optional(o, "owed_from", day).Value,
 		CampaignCost:  optional(o, "is_campaign_cost", boolean).Value,
 		CouponCost:    optional(o, "is_coupon_cost", boolean).Value,
 	}

@@ -30,6 +30,9 @@ func (s *Server) createInfluencer(ctx context.Context, c caller, o object) (chan
 		case errors.Is(err, commerce.ErrTooManyCosts):
 			o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
 			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrOwedTooEarly):
+			o.bad.Add("costs", commerce.CodeOutOfRange, "owed_from of one is more than %d days ago", commerce.MaxEntryAge)
+			return answer{}, brokenRules(o.bad)
 		case errors.Is(err, commerce.ErrCampaignTaken):
 			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
 			return answer{}, brokenRules(o.bad)

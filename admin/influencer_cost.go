@@ -77,6 +77,9 @@ func (s *Server) createInfluencerCost(_ context.Context, _ caller, o object) (ch
 		case errors.Is(err, commerce.ErrTooManyCosts):
 			o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
 			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrOwedTooEarly):
+			o.bad.Add("owed_from", commerce.CodeOutOfRange, "is more than %d days ago", commerce.MaxEntryAge)
+			return answer{}, brokenRules(o.bad)
 		case errors.Is(err, commerce.ErrCampaignTaken):
 			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
 			return answer{}, brokenRules(o.bad)

@@ -62,6 +62,7 @@ type companyBatch struct {
 	erasures   []string // ids of those that are asked for
 	payments   []statements.Payment
 	entries    []statements.Entry
+	closedDay  string // of a replay: the last day that was closed, YYYY-MM-DD; empty: none is told
 	notices    []facts.Notice
 	rejected   []delivery.Once // records that were rejected
 	factsOnly  bool            // store the facts and queue the orders; compute no outcome

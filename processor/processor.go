@@ -66,6 +66,9 @@ type StoreBase interface {
 	// Retentions returns the companies that remove old events, with how far that has come.
 	Retentions(ctx context.Context) ([]retention.Progress, error)
 
+	// AgreementsDue returns the companies of which a day is to be closed at an instant, or whose agreements are queued.
+	AgreementsDue(ctx context.Context, now time.Time) ([]string, error)
+
 	// DropEmptyMonths gives back the room of months before an instant that have no events.
 	DropEmptyMonths(ctx context.Context, before time.Time) (dropped []string, err error)
 
@@ -243,6 +246,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	}
 	beside.Go(func() { p.retainDaily(ctx) })
 	beside.Go(func() { p.countPathsDaily(ctx) })
+	beside.Go(func() { p.closeDays(ctx) })
 	beside.Go(func() { p.watchUnfinished(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()

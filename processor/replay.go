@@ -71,7 +71,7 @@ func (p *Processor) batchOf(ctx context.Context, part facts.Stored) (batch, erro
 	if index == nil {
 		return batch{}, fmt.Errorf("replay: company %s: %w", part.CompanyID, errNoRules)
 	}
-	b := companyBatch{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions}
+	b := companyBatch{index: index, events: part.Events, orders: part.Orders, decisions: part.Decisions, closedDay: part.ClosedDay}
 	for _, record := range part.Entries {
 		if err := readCommerce(record, &b); err != nil {
 			return batch{}, fmt.Errorf("replay: a stored manual entry: %w", err)

@@ -4,6 +4,7 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/tributary-io/tributary/internal/ledger"
@@ -29,6 +30,11 @@ func (a *application) storeAsked(ctx context.Context) error {
 	}
 	if err := a.tx.Statements.InsertPayments(ctx, a.company, a.payments); err != nil {
 		return err
+	}
+	if a.closedDay != "" {
+		if err := errors.Join(a.tx.Statements.CloseDay(ctx, a.company, a.closedDay), a.tx.Queue.QueueCompany(ctx, a.company)); err != nil {
+			return err
+		}
 	}
 	return a.postEntries(ctx)
 }
@@ -88,6 +94,11 @@ func (a *application) askedNext(ctx context.Context) (string, error) {
 func (a *application) stepNext(ctx context.Context, chunk int) error {
 	if found, err := a.eraseNext(ctx); found || err != nil {
 		return err
+	}
+	if more, err := a.agreementsNext(ctx); err != nil {
+		return err
+	} else if more { // a statement has what is owed by its day
+		return a.tx.Queue.QueueCompany(ctx, a.company)
 	}
 	return a.closeNext(ctx, chunk)
 }

@@ -111,3 +111,32 @@ func TestAManualEntryIsAddedOnThePage(t *testing.T) {
 		t.Error("an analyst is shown the form, or not shown the entries")
 	}
 }
+
+// A fixed amount is owed from the day that was typed, which the agreement then says.
+func TestAnAgreementSaysFromWhenItIsOwed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	ana := s.Influencer(s.live, "Ana Prado")
+	at := "?company=" + s.live + "&id=" + ana
+	path, day := "/dashboard/influencer/costs"+at, time.Now().UTC().AddDate(0, 0, -9)
+	form := url.Values{"value": {"500"}, "frequency": {"monthly"}, "cost_start": {"2026-01-01"}, "owed_from": {day.Format(time.DateOnly)}}
+	for _, bad := range [][2]string{{"owed_from", "2020-01-01"}, {"owed_from", "2026-02-30"}, {"value", ""}} {
+		form := changed(changed(form, bad[0], bad[1]), "var_fee", "5")
+		form.Set("step", "save")
+		if status, text, _ := s.send(owner, path, form); status != http.StatusUnprocessableEntity || !contains(text, `id="c-owed_from-error"`) {
+			t.Errorf("%s %q: %d %s", bad[0], bad[1], status, text)
+		}
+	}
+	if status, text, _ := s.send(owner, path, form); status != http.StatusOK || !contains(text, "R$\u00a0500.00 a month", "Owed from") {
+		t.Fatalf("asked: %d %s", status, text)
+	}
+	form.Set("step", "save")
+	if status, _, _ := s.send(owner, path, form); status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	text := strings.ReplaceAll(s.readAs(owner, "/dashboard/influencer"+at), "\u00a0", " ")
+	if !contains(text, "R$ 500.00 a month", "owed from "+day.Format("2 Jan 2006")) {
+		t.Errorf("the page reads %s", text)
+	}
+}

@@ -130,10 +130,13 @@ func newStatementShow() *cobra.Command {
 	return cmd
 }
 
-// orderOfLine is the line's order, or its manual entry by kind and reason.
+// orderOfLine is the line's order, "agreement" with the cost's id, or its manual entry by kind and reason.
 func orderOfLine(l *commerce.StatementLine) any {
-	if of, _ := l.Account(); of == commerce.OfOrder {
+	switch of, id := l.Account(); of {
+	case commerce.OfOrder:
 		return l.OrderID
+	case commerce.OfAgreement:
+		return of + ": " + id
 	}
 	return l.Kind + ": " + l.Reason
 }

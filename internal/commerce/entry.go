@@ -18,8 +18,8 @@ const (
 // EntryKinds are the kinds of manual entries.
 var EntryKinds = []string{EntryBonus, EntryAdjustment, EntryAdvance, EntryProduct}
 
-// maxEntryAge bounds how many days ago an entry's day, or the day from which an agreement is owed, may lie.
-const maxEntryAge = 366
+// MaxEntryAge bounds how many days ago an entry's day, or the day from which an agreement is owed, may lie.
+const MaxEntryAge = 366
 
 // NewEntry is a manual entry of an influencer's ledger as asked for.
 type NewEntry struct {
@@ -71,7 +71,7 @@ func (e *NewEntry) Check(today string) (bad Violations) {
 	return bad
 }
 
-// recentDay checks a day that is today or at most maxEntryAge days before.
+// recentDay checks a day that is today or at most MaxEntryAge days before.
 func (v *Violations) recentDay(field, day, today string) {
 	now, _ := time.Parse(time.DateOnly, today)
 	switch at, err := ParseDay(day, time.UTC); {
@@ -79,8 +79,8 @@ func (v *Violations) recentDay(field, day, today string) {
 		v.Add(field, CodeInvalidDate, "must be a real date written YYYY-MM-DD, of the years 1970 to 2199")
 	case day > today:
 		v.Add(field, CodeInvalidDate, "is in the future: it may be today or before, in the store's time zone")
-	case at.Before(now.AddDate(0, 0, -maxEntryAge)):
-		v.Add(field, CodeOutOfRange, "is more than %d days ago", maxEntryAge)
+	case at.Before(now.AddDate(0, 0, -MaxEntryAge)):
+		v.Add(field, CodeOutOfRange, "is more than %d days ago", MaxEntryAge)
 	}
 }
 

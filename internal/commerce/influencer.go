@@ -52,6 +52,7 @@ type CostTerms struct {
 	Frequency     string          // empty where ValueMinor is 0
 	StartDate     string
 	EndDate       string // inclusive; empty: open
+	OwedFrom      string // the day from which Value is owed to the influencer; empty, of a new cost: the first of next month
 	CampaignCost  bool
 	CouponCost    bool
 }
@@ -157,6 +158,9 @@ const MaxDecisions = 100
 
 // ErrTooManyDecisions refuses decisions beyond MaxDecisions.
 var ErrTooManyDecisions = fmt.Errorf("%w: an order has at most %d decisions", ErrConflict, MaxDecisions)
+
+// ErrOwedTooEarly refuses a cost that would be owed from a day too long ago.
+var ErrOwedTooEarly = fmt.Errorf("%w: owed_from is more than %d days ago", ErrConflict, MaxEntryAge)
 
 // ErrTooManyCosts refuses costs beyond MaxLiveCosts.
 var ErrTooManyCosts = fmt.Errorf("%w: an influencer has at most %d costs that are not removed", ErrConflict, MaxLiveCosts)

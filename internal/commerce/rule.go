@@ -149,6 +149,11 @@ func (c CostTerms) check(at place, bad *Violations) {
 		bad.Add(at.field("start_date"), CodeRequired, "is required")
 	}
 	bad.period(at, c.StartDate, c.EndDate)
+	if _, err := ParseDay(c.OwedFrom, time.UTC); c.OwedFrom != "" && err != nil {
+		bad.Add(at.field("owed_from"), CodeInvalidDate, "must be a real date written YYYY-MM-DD, of the years 1970 to 2199")
+	} else if c.OwedFrom != "" && c.ValueMinor == 0 {
+		bad.Add(at.field("owed_from"), CodeInvalidValue, "is of a value, and there is none")
+	}
 }
 
 // Check returns every rule that an additional cost breaks.

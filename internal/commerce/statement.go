@@ -232,7 +232,7 @@ type LedgerItem struct {
 	StatementID string // empty: it is in none yet
 }
 
-// EntryID names an entry among all of a company: "<order id>/<number>", or "entry/<id>" of a manual one.
+// EntryID names an entry among all of a company: "<order id>/<number>", "agreement/<cost id>/<number>", or "entry/<id>" of a manual one.
 func (i LedgerItem) EntryID() string { return entryID(i.OrderID, i.Entry) }
 
 // ReversesID is the EntryID of the entry that this one reverses; "": none.

@@ -21,6 +21,8 @@ const (
 	CauseEvidence CauseKind = "evidence" // a decision about an influencer's evidence
 	CauseSnapshot CauseKind = "snapshot" // its evidence was snapshotted: it stays the same
 	CauseManual   CauseKind = "manual"   // a manual entry, which is no order
+
+	CauseAgreement CauseKind = "agreement" // a day was closed, or an agreement was changed
 )
 
 // Cause is why an outcome was computed. Ledger entries keep it as text. One batch
@@ -34,7 +36,7 @@ type Cause struct {
 }
 
 // String is "order <time>", "event <id>", "copy <id>", "rule <rev> <type>",
-// "evidence <rev>", "snapshot" or "manual".
+// "evidence <rev>", "snapshot", "manual" or "agreement".
 func (c Cause) String() string {
 	switch c.Kind {
 	case CauseOrder:
@@ -59,7 +61,7 @@ func ParseCause(text string) (Cause, error) {
 		if c.EventID = rest; rest != "" {
 			return c, nil
 		}
-	case CauseSnapshot, CauseManual:
+	case CauseSnapshot, CauseManual, CauseAgreement:
 		if rest == "" {
 			return c, nil
 		}

@@ -9,4 +9,5 @@ type Stored struct {
 	Decisions []Decision
 	Orders    []OrderVersion
 	Entries   []wire.Commerce // records of manual entries
+	ClosedDay string          // the last day of the store that is closed, YYYY-MM-DD; empty: none is told
 }

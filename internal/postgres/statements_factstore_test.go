@@ -49,6 +49,9 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
+	_, err = merchant.New(db).RegisterInfluencer(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, commerce.Registration{Name: "Ana",
+		Costs: []commerce.CostTerms{{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}}}, rand.Reader)
+	must(err)
 	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)
 	must(err)
 	taken, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)
@@ -78,6 +81,8 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	must(store.ResetOffset(ctx, facts.LogReset{Topic: wire.TopicEvents, ClusterID: "cluster", LogID: "other"}))
 	must(store.MakeMonths(ctx, noon, []time.Time{noon.AddDate(-1, 0, 0)}))
 	_, err = store.Retentions(ctx)
+	must(err)
+	_, err = store.AgreementsDue(ctx, noon)
 	must(err)
 	_, err = store.Retention(ctx, company)
 	must(err)
@@ -312,6 +317,15 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 	)
 }
 
+// agreements takes what waits.
+func agreements(ctx context.Context, store closing.Store, company string) error {
+	list, closed, _, err := store.TakeAgreements(ctx, company, 10)
+	if err == nil && (len(list) == 0 || closed == "") {
+		err = errors.New("no agreement waited")
+	}
+	return err
+}
+
 func closeStatement(ctx context.Context, store closing.Store, company string) error {
 	statement := closing.Statement{StatementID: "019cd7a4-2e00-7000-8000-000000000004", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002",
 		Currency: "BRL", EndDate: "2026-04-30", Rev: 1, AskedAt: noon, Actor: "cli"}
@@ -323,6 +337,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 		second(store.InsertEntries(ctx, company, []closing.Entry{{Entry: wire.Entry{EntryID: statement.StatementID,
 			InfluencerID: statement.InfluencerID, Kind: commerce.EntryBonus, AmountMinor: 1, Currency: "BRL", Day: "2026-03-10"},
 			AcceptedAt: noon}})),
+		store.CloseDay(ctx, company, "2199-12-31"),
+		agreements(ctx, store, company),
 		second(store.Next(ctx, company)),
 		second(store.Freeze(ctx, company, statement, 10)),
 		second(store.ClosedBefore(ctx, company, statement)),

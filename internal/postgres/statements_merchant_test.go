@@ -120,6 +120,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	_, cost, err := db.AddCost(ctx, author, "Ana", made.CampaignID, terms, rand.Reader)
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
+	_, _, err = db.AddCost(ctx, author, "Ana", "", commerce.CostTerms{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}, rand.Reader)
+	must(err)
 	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Category: wire.Some("casa"),
 		Details: commerce.DetailsChange{Email: wire.Some("ana@example.com"),
 			Keys: []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte("k1:nobody")}}}}))

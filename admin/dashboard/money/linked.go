@@ -201,10 +201,13 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 	s.Render(w, r, http.StatusOK, "linked.html", page)
 }
 
-// lineName names what a line is of: the order, or the manual entry with its reason.
+// lineName names what a line is of: the order, the agreement, or the manual entry with its reason.
 func lineName(l *lang.Printer, line *commerce.StatementLine) string {
-	if of, _ := line.Account(); of == commerce.OfOrder {
+	switch of, _ := line.Account(); of {
+	case commerce.OfOrder:
 		return scrub.Text(line.OrderID)
+	case commerce.OfAgreement:
+		return l.T("linked.agreement")
 	}
 	return l.T("linked.entry", l.T("entry."+line.Kind), scrub.Text(line.Reason))
 }
@@ -271,8 +274,11 @@ func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVie
 			base = sum.String()
 		}
 		kind, name := "order", line.OrderID
-		if of, _ := line.Account(); of == commerce.OfEntry {
+		switch of, _ := line.Account(); of {
+		case commerce.OfEntry:
 			kind, name = line.Kind, line.Reason
+		case commerce.OfAgreement:
+			kind, name = of, ""
 		}
 		_ = out.Write([]string{kind, reports.CSVText(scrub.Text(name)), line.Day, amount(line.AmountMinor), statement.Currency, base})
 	})

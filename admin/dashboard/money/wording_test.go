@@ -133,3 +133,18 @@ func TestEveryModelHasWords(t *testing.T) {
 		}
 	}
 }
+
+// A statement names what a line is of: an order by its id, the rest in words.
+func TestALineIsNamed(t *testing.T) {
+	t.Parallel()
+	l := english(t)
+	for want, line := range map[string]commerce.StatementLine{
+		"1001":                         {OrderID: "1001"},
+		"Fixed amount that was agreed": {OrderID: commerce.AccountOf(commerce.OfAgreement, "k")},
+		"Bonus: the live of Saturday":  {OrderID: commerce.AccountOf(commerce.OfEntry, "e"), Kind: commerce.EntryBonus, Reason: "the live of Saturday"},
+	} {
+		if got := lineName(l, &line); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

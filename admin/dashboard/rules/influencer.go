@@ -328,6 +328,8 @@ func (s *Pages) refuseRule(r *http.Request, f *site.Form, err error) bool {
 		}
 	case errors.Is(err, commerce.ErrTooManyCosts):
 		f.Fail("var_fee", f.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts))
+	case errors.Is(err, commerce.ErrOwedTooEarly):
+		f.Fail("owed_from", f.Lang.T("violation.is_more_than_d_days_ago", commerce.MaxEntryAge))
 	case errors.Is(err, commerce.ErrCampaignTaken), errors.Is(err, commerce.ErrCampaignName):
 		f.Fail("campaign", f.Lang.T("influencer.campaign_taken"))
 	default:

@@ -171,6 +171,7 @@ func (s *Pages) costFields(v site.Request, f *site.Form, required bool) {
 	f.Add(site.Field{Name: "fixed_fee"})
 	f.Add(site.Field{Name: "value"})
 	f.Add(site.Field{Name: "frequency", Type: "select", Options: f.Options("frequency", append([]string{""}, commerce.Frequencies...)...)})
+	f.Add(site.Field{Name: "owed_from", Type: "date"})
 	f.Add(site.Field{Name: "cost_start", Type: "date", Required: required, Value: s.DayOf(v)})
 	f.Add(site.Field{Name: "cost_end", Type: "date"})
 	f.Add(site.Field{Name: "coupon_only", Type: "check"})
@@ -182,6 +183,7 @@ var (
 		"cupom": "code", "campaign_id": "campaign_id", "start_date": "coupon_start", "end_date": "coupon_end"}
 	costNames = map[string]string{"costs[0].var_fee": "var_fee", "costs[0].fixed_fee": "fixed_fee", "costs[0].value": "value",
 		"costs[0].frequency":  "frequency",
+		"costs[0].owed_from":  "owed_from",
 		"costs[0].start_date": "cost_start", "costs[0].end_date": "cost_end", "costs[0]": "var_fee",
 		"start_date": "cost_start", "end_date": "cost_end", "": "var_fee"}
 )
@@ -197,9 +199,13 @@ func (s *Pages) typedCost(r *http.Request, f *site.Form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{VarFee: f.Percent("var_fee"), FixedFeeMinor: f.Money("fixed_fee", commerce.BRL),
 		ValueMinor: f.Money("value", commerce.BRL),
-		Frequency:  get("frequency"), StartDate: f.Day("cost_start"), EndDate: f.Day("cost_end"), CouponCost: get("coupon_only") == "yes"}
+		Frequency:  get("frequency"), StartDate: f.Day("cost_start"), EndDate: f.Day("cost_end"), OwedFrom: f.Day("owed_from"),
+		CouponCost: get("coupon_only") == "yes"}
 	if c.ValueMinor > 0 && slices.Contains(commerce.Frequencies, c.Frequency) {
 		f.Say("value", f.Lang.T("cost."+c.Frequency, f.Lang.Money(c.ValueMinor, commerce.BRL)))
+	}
+	if c.OwedFrom != "" && c.ValueMinor > 0 {
+		f.Say("owed_from", f.Lang.Day(c.OwedFrom))
 	}
 	if len(f.Said) > 0 && c.VarFee.IsPositive() {
 		f.Say("var_fee", f.Lang.T("cost.of_sales", f.Lang.Number(c.VarFee)))
@@ -294,6 +300,9 @@ func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
 		line.For = l.T("cost.whatever")
 	case campaign != "":
 		line.For = l.T("cost.campaign", campaign)
+	}
+	if c.OwedFrom != "" {
+		line.For += ", " + l.T("cost.owed_from", l.Day(c.OwedFrom))
 	}
 	if c.CouponCost && !whatever {
 		line.For += ", " + l.T("cost.coupon_only")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -25,7 +26,11 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		return fmt.Errorf("%d and %d more: %w", live, len(reg.Costs), commerce.ErrTooManyCosts)
 	}
 	var costs []newCost
+	earliest := reg.now.AddDate(0, 0, -commerce.MaxEntryAge-1).Format(time.DateOnly)
 	for _, c := range reg.Costs {
+		if c.OwedFrom != "" && c.OwedFrom < earliest {
+			return commerce.ErrOwedTooEarly
+		}
 		id, err := reg.newID()
 		if err != nil {
 			return err
@@ -40,14 +45,58 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		}
 		costs, reg.costIDs = append(costs, newCost{CostTerms: c, id: id, campaignID: rule.CampaignID}), append(reg.costIDs, id)
 	}
-	return insertAll(ctx, reg.tx, len(costs), `
+	if err := insertAll(ctx, reg.tx, len(costs), `
 		insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
-			frequency, is_coupon_cost, start_date, end_date, rev, created_at)
+			frequency, is_coupon_cost, start_date, end_date, owed_from, rev, created_at)
 		select @company_id, cost_id, @influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
-			frequency, is_coupon_cost, start_date, end_date, @rev, @now
+			frequency, is_coupon_cost, start_date, end_date,
+			case when value_minor > 0 then coalesce(owed_from, (date_trunc('month', `+today+`) + interval '1 month')::date) end, @rev, @now
 		from `+newCosts.Unnest("c")+`
 		on conflict (company_id, cost_id) do nothing returning cost_id`,
-		newCosts.Args(costs, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID})))
+		newCosts.Args(costs, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID}))); err != nil {
+		return err
+	}
+	return reg.owe(ctx, costs)
+}
+
+// today is the company's day.
+const today = `(@now::timestamptz at time zone (select timezone from company where company_id = @company_id))::date`
+
+// owe ends the agreements that new costs take the place of (replacedOwed), on the day from which these are owed, and
+// has the processor post what this changes of days that are closed already.
+func (reg *registering) owe(ctx context.Context, costs []newCost) error {
+	var ids []string
+	for _, c := range costs {
+		if c.ValueMinor > 0 {
+			ids = append(ids, c.id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	args := pgx.NamedArgs{"company_id": reg.change.CompanyID, "ids": ids}
+	if _, err := reg.tx.Exec(ctx, `
+		update cost o set until = least(o.until, n.owed_from)
+		from cost n where n.company_id = @company_id and n.cost_id = any(@ids::uuid[]) and o.company_id = @company_id
+			and `+replacedOwed, args); err != nil {
+		return err
+	}
+	return reg.queueAgreements(ctx, []string{reg.influencerID})
+}
+
+// replacedOwed is that an agreement (o) differs only in amount from one that was made later (n).
+const replacedOwed = `o.influencer_id = n.influencer_id and o.owed_from is not null and o.deleted_at is null
+	and o.campaign_id is not distinct from n.campaign_id and o.is_coupon_cost = n.is_coupon_cost and o.start_date = n.start_date
+	and o.end_date is not distinct from n.end_date and o.frequency = n.frequency and (o.created_at, o.cost_id) < (n.created_at, n.cost_id)`
+
+// queueAgreements has the processor look at what influencers are owed of days that are closed.
+func (c *ruleChange) queueAgreements(ctx context.Context, influencerIDs []string) error {
+	_, err := c.tx.Exec(ctx, `
+		insert into agreement_queue (company_id, influencer_id)
+		select distinct @company_id, k.influencer_id from cost k join closed_day d on d.company_id = @company_id
+		where k.company_id = @company_id and k.influencer_id = any(@influencers::uuid[]) and k.owed_from <= d.day
+		on conflict (company_id, influencer_id) do nothing`, pgx.NamedArgs{"company_id": c.change.CompanyID, "influencers": influencerIDs})
+	return err
 }
 
 // newCost is a cost to be inserted.
@@ -66,6 +115,7 @@ var newCosts = postgres.Rows[newCost]{
 	postgres.Col("is_coupon_cost", "boolean", func(c *newCost) bool { return c.CouponCost }),
 	postgres.Col("start_date", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.StartDate) }),
 	postgres.Col("end_date", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.EndDate) }),
+	postgres.Col("owed_from", "date", func(c *newCost) *string { return postgres.NullIfEmpty(c.OwedFrom) }),
 }
 
 // AddCost adds a cost to the influencer of that name, or to one campaign where
@@ -168,19 +218,24 @@ func endedCostColumns(c *endedCost) postgres.Columns {
 // endCosts ends the live costs for which where is true, and returns their number.
 func (c *ruleChange) endCosts(ctx context.Context, where string, args pgx.NamedArgs) (ended int, err error) {
 	costs, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedCostColumns), `
-		update cost set deleted_at = @now, rev = @rev where company_id = @company_id and deleted_at is null and `+where+`
+		update cost set deleted_at = @now, rev = @rev, until = case when owed_from is not null then least(until, `+today+`) end where company_id = @company_id and deleted_at is null and `+where+`
 		returning `+postgres.List(endedCostColumns), c.args(args))
 	if err != nil {
 		return 0, err
 	}
+	var owed []string
 	for _, cost := range costs {
+		owed = append(owed, cost.rule.InfluencerID)
 		cost.rule.Type, cost.rule.Change = wire.RuleCost, wire.RuleDeleted
 		if err := c.outbox.rule(c.change, cost.id, cost.rule); err != nil {
 			return 0, err
 		}
 		c.change.PartOf = cost.rule.InfluencerID
 	}
-	return len(costs), nil
+	if len(owed) > 0 {
+		err = c.queueAgreements(ctx, owed)
+	}
+	return len(costs), err
 }
 
 func costColumns(c *owned[commerce.Cost]) postgres.Columns {
@@ -196,6 +251,7 @@ func costColumns(c *owned[commerce.Cost]) postgres.Columns {
 		postgres.Into("is_coupon_cost", &c.it.CouponCost),
 		postgres.Into("start_date", postgres.Day(&c.it.StartDate)),
 		postgres.Into("end_date", postgres.Day(&c.it.EndDate)),
+		postgres.Into("owed_from", postgres.Day(&c.it.OwedFrom)),
 	}
 }
 

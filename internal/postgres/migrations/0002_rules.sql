@@ -144,7 +144,7 @@ create table cost (
   start_date       date not null,
   end_date         date, -- inclusive
   owed_from        date, -- the value is owed from this day on; null: there is none
-  until            date, -- the first day on which the value is owed no more, as it was removed; null: it goes on
+  until            date, -- the first day on which the value is owed no more: it was removed, or another is in its place; null: it goes on
   rev              bigint not null,
   created_at       timestamptz not null default now(),
   deleted_at       timestamptz,

@@ -96,7 +96,6 @@ create table manual_entry (
   accepted_at   timestamptz,     -- when its record was sent; null: the record has not come yet, and nothing is posted
   primary key (company_id, entry_id)
 );
-create index manual_entry_day on manual_entry (company_id, day) where accepted_at is not null and amount_minor <> 0;
 
 -- The last day that is closed: what agreements owe is posted up to it. It follows from a clock, so it is a fact.
 create table closed_day (
@@ -109,7 +108,6 @@ create table closed_day (
 create table agreement_queue (
   company_id    text not null,
   influencer_id uuid not null,
-  cause         text not null,
   primary key (company_id, influencer_id)
 );
 

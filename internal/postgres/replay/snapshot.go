@@ -62,7 +62,8 @@ func (s *Snapshot) settled(ctx context.Context) error {
 	for _, company := range s.Companies {
 		var queued, quarantined int64
 		if err := s.tx.QueryRow(ctx, `
-			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1),
+			select count(*) filter (where failure is null) + (select count(*) from recompute_span where company_id = $1)
+				+ (select count(*) from agreement_queue where company_id = $1),
 			count(*) filter (where failure is not null)
 			from recompute where company_id = $1`, company).Scan(&queued, &quarantined); err != nil {
 			return fmt.Errorf("recompute queue: %w", err)
@@ -95,7 +96,7 @@ const (
 )
 
 // Facts returns a company's stored facts, in parts: first its events, then decisions, manual
-// entries, then versions of orders, so that most orders are computed once.
+// entries, the closed day, then versions of orders, so that most orders are computed once.
 func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.Stored, error] {
 	return func(yield func(facts.Stored, error) bool) {
 		goOn := pages(eventsPerPage, func(after *facts.Event) ([]facts.Event, error) { return s.events(ctx, companyID, after) },
@@ -114,6 +115,9 @@ func (s *Snapshot) Facts(ctx context.Context, companyID string) iter.Seq2[facts.
 			func(page []wire.Commerce, err error) bool {
 				return yield(facts.Stored{CompanyID: companyID, Entries: page}, err)
 			})
+		if closed, err := s.closedDay(ctx, companyID); goOn && (closed != "" || err != nil) {
+			goOn = yield(facts.Stored{CompanyID: companyID, ClosedDay: closed}, err)
+		}
 		_ = goOn && pages(versionsPerPage, func(after *facts.OrderVersion) ([]facts.OrderVersion, error) {
 			return s.versions(ctx, companyID, after)
 		}, func(page []facts.OrderVersion, err error) bool {
@@ -206,6 +210,15 @@ func (s *Snapshot) entries(ctx context.Context, companyID string, after *wire.Co
 		return nil, fmt.Errorf("stored manual entries of %s: %w", companyID, err)
 	}
 	return list, nil
+}
+
+// closedDay is the last day that was closed; "": none was.
+func (s *Snapshot) closedDay(ctx context.Context, companyID string) (day string, err error) {
+	err = s.tx.QueryRow(ctx, `select max(day) from closed_day where company_id = $1`, companyID).Scan(postgres.Day(&day))
+	if err != nil {
+		return "", fmt.Errorf("closed day of %s: %w", companyID, err)
+	}
+	return day, nil
 }
 
 func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.OrderVersion) ([]facts.OrderVersion, error) {

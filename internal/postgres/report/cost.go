@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,34 +54,59 @@ func (r *reading) periodCosts(ctx context.Context) ([]periodCost, error) {
 	return costs, nil
 }
 
-const influencerCosts = `
-	select c.cost_id::text, c.influencer_id::text, coalesce(i.name, ''), coalesce(c.campaign_id, ''), c.value_minor, c.frequency, c.start_date,
-	c.end_date, c.deleted_at
-	from cost c
-	left join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
-	where c.company_id = @company_id and c.value_minor > 0 and c.start_date <= @to::date and (c.end_date is null or c.end_date >= @from::date)
-		and not exists (
-			select 1 from cost n
-			where n.company_id = @company_id and n.influencer_id = c.influencer_id and n.campaign_id is not distinct from c.campaign_id
-				and n.is_coupon_cost = c.is_coupon_cost and n.start_date = c.start_date and n.value_minor > 0 and n.deleted_at is null
-				and (n.created_at, n.cost_id) > (c.created_at, c.cost_id)
-				and (n.end_date is not distinct from c.end_date and n.frequency = c.frequency or c.deleted_at <= n.created_at))
-	order by c.created_at, c.cost_id limit @most`
+// replaces returns SQL which says that of two costs with a value the later one counts in place of the earlier one.
+func replaces(later, earlier string) string {
+	return strings.NewReplacer("n.", later+".", "c.", earlier+".").Replace(`n.influencer_id = c.influencer_id
+		and n.campaign_id is not distinct from c.campaign_id
+		and n.is_coupon_cost = c.is_coupon_cost and n.start_date = c.start_date and n.value_minor > 0
+		and (n.created_at, n.cost_id) > (c.created_at, c.cost_id)
+		and (n.end_date is not distinct from c.end_date and n.frequency = c.frequency or c.deleted_at <= n.created_at)`)
+}
 
-// influencerCosts returns the influencers' costs with a value. One that was removed
-// counts on the days before; of two that differ only in amount the later one alone
-// counts, as it is with commissions (facts.Cost.Replaces).
-func (r *reading) influencerCosts(ctx context.Context) ([]periodCost, error) {
-	return postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (c periodCost, err error) {
-		var deleted time.Time
-		c.kind = costOfInfluencer
-		err = row.Scan(&c.ID, &c.influencerID, &c.influencer, &c.campaignID, &c.ValueMinor, &c.Frequency,
-			postgres.Day(&c.StartDate), postgres.Day(&c.EndDate), postgres.ZeroIfNull(&deleted))
-		if !deleted.IsZero() {
-			c.Until = deleted.In(r.zone).Format(time.DateOnly)
-		}
-		return c, err
+var influencerCosts = `
+	select k.cost_id::text, k.influencer_id::text, coalesce(i.name, ''), coalesce(k.campaign_id, ''), k.value_minor, k.frequency, k.start_date,
+	k.end_date, k.deleted_at, k.owed_from, k.until,
+	least(k.owed_from, (select min(e.owed_from) from cost e where e.company_id = @company_id and e.value_minor > 0 and ` +
+	replaces("k", "e") + `)),
+	exists (select 1 from cost l where l.company_id = @company_id and l.deleted_at is null and ` + replaces("l", "k") + `)
+	from cost k
+	left join influencer i on i.company_id = k.company_id and i.influencer_id = k.influencer_id
+	where k.company_id = @company_id and k.value_minor > 0 and k.start_date <= @to::date and (k.end_date is null or k.end_date >= @from::date)
+	order by k.created_at, k.cost_id limit @most`
+
+// influencerCosts returns the influencers' costs with a value. On days on which nothing is owed for them, one that was removed
+// counts on the days before, and of two that differ only in amount the later one alone counts, as it is with commissions
+// (facts.Cost.Replaces). From the day on which it is owed, a cost counts as the ledger has it (ledger.Lines), by day.
+func (r *reading) influencerCosts(ctx context.Context) (list []periodCost, err error) {
+	read, err := postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (c ownCost, err error) {
+		return c, row.Scan(&c.ID, &c.influencerID, &c.influencer, &c.campaignID, &c.ValueMinor, &c.Frequency, postgres.Day(&c.StartDate),
+			postgres.Day(&c.EndDate), postgres.ZeroIfNull(&c.deleted), postgres.Day(&c.owedFrom), postgres.Day(&c.owedUntil),
+			postgres.Day(&c.firstOwed), &c.replaced)
 	}, influencerCosts, pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "most": maxCosts + 1})
+	for _, c := range read {
+		c.kind = costOfInfluencer
+		if !c.replaced {
+			c.Until = c.firstOwed
+			if day := c.deleted.In(r.zone).Format(time.DateOnly); !c.deleted.IsZero() && (c.Until == "" || day < c.Until) {
+				c.Until = day
+			}
+			list = append(list, c.periodCost)
+		}
+		if c.owedFrom != "" {
+			c.Since, c.Until = c.owedFrom, c.owedUntil
+			list = append(list, c.periodCost)
+		}
+	}
+	return list, err
+}
+
+// ownCost is a cost of an influencer as it is stored.
+type ownCost struct {
+	periodCost
+	deleted             time.Time
+	owedFrom, owedUntil string // owed from a day on, and until one, exclusive; empty: not owed, and no end
+	firstOwed           string // the first day on which it, or one that it replaces, is owed
+	replaced            bool   // another counts in its place where nothing is owed
 }
 
 // costs adds the costs of each period.

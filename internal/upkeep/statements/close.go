@@ -11,6 +11,8 @@ package statements
 import (
 	"context"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/ledger"
 )
 
 // Store works on the statements of companies, in one transaction. Each method works on the rows of
@@ -19,6 +21,8 @@ type Store interface {
 	Insert(ctx context.Context, companyID string, asked []Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []Payment) error
 	InsertEntries(ctx context.Context, companyID string, entries []Entry) (stored map[string]bool, err error)
+	CloseDay(ctx context.Context, companyID, day string) error
+	TakeAgreements(ctx context.Context, companyID string, limit int) (list []ledger.Agreement, closed string, more bool, err error)
 	Next(ctx context.Context, companyID string) (*Statement, error)
 	Freeze(ctx context.Context, companyID string, s Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s Statement) (*Closed, error)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 	"github.com/tributary-io/tributary/internal/upkeep/nonconverting"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
@@ -138,6 +139,10 @@ func (s session) MakeMonths(ctx context.Context, _ time.Time, _ []time.Time) err
 
 // Retentions and DropEmptyMonths: nothing is removed here.
 func (s session) Retentions(ctx context.Context) ([]retention.Progress, error) {
+	return nil, s.trip(ctx)
+}
+
+func (s session) AgreementsDue(ctx context.Context, _ time.Time) ([]string, error) {
 	return nil, s.trip(ctx)
 }
 
@@ -328,6 +333,12 @@ func (noNonConvertingPaths) Mark(context.Context, string, []facts.DaySpan) error
 type noStatements struct{ statements.Store }
 
 func (noStatements) Insert(context.Context, string, []statements.Statement) error { return nil }
+
+func (noStatements) CloseDay(context.Context, string, string) error { return nil }
+
+func (noStatements) TakeAgreements(context.Context, string, int) ([]ledger.Agreement, string, bool, error) {
+	return nil, "", false, nil
+}
 
 func (noStatements) InsertPayments(context.Context, string, []statements.Payment) error { return nil }
 
