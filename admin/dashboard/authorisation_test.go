@@ -19,6 +19,7 @@ import (
 // ofEverybody are the forms that an analyst may send: they change nothing of the store.
 var ofEverybody = map[string]bool{
 	"POST /dashboard/account/password": true, "POST /dashboard/account/sessions": true,
+	"POST /dashboard/account/factor": true, "POST /dashboard/account/factor/new": true,
 }
 
 // ofFinance are the forms that finance must be able to send. Others that it may send concern statements too.

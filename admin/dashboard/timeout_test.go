@@ -40,6 +40,10 @@ func (s *hangingStore) PersonByEmail(ctx context.Context, _ string) (account.Per
 	return account.Person{}, ctx.Err()
 }
 
+func (s *hangingStore) PersonByID(context.Context, string) (account.Person, error) {
+	return account.Person{ID: "p", PasswordHash: s.hash}, nil
+}
+
 func (*hangingStore) RotateSession(ctx context.Context, _ account.SessionRotation) (account.Session, error) {
 	<-ctx.Done()
 	return account.Session{}, ctx.Err()

@@ -143,7 +143,7 @@ func isMember(ctx context.Context, db stores, personID, storeID string) (bool, e
 
 func newPersonPasswd() *cobra.Command {
 	var password passwordFlag
-	var asJSON bool
+	var asJSON, factorOff bool
 	cmd := personCommand("passwd EMAIL", "Set a new password and end every session of someone",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			person, err := findPerson(ctx, db, email)
@@ -157,6 +157,11 @@ func newPersonPasswd() *cobra.Command {
 			if err := db.SetPassword(ctx, person.ID, hash); err != nil {
 				return err
 			}
+			if factorOff {
+				if err := db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "cli", Any: true}); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), withPassword(map[string]any{"email": email, "sessions": "ended"}, text, generated))
 			}
@@ -165,7 +170,9 @@ func newPersonPasswd() *cobra.Command {
 			return nil
 		})
 	cmd.Example = `  tributary person passwd ana@loja.example.com
+  tributary person passwd ana@loja.example.com --second-factor-off  # the phone and the recovery codes are lost
   pass show tributary/ana | tributary person passwd ana@loja.example.com --password-file -`
+	cmd.Flags().BoolVar(&factorOff, "second-factor-off", false, "turn the second factor off too; else it is asked for as before")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, and a password that was made, as JSON, for programs")
 	password.register(cmd)
 	return cmd

@@ -130,3 +130,38 @@ func TestPersonSaysWhatIsWrong(t *testing.T) {
 	f("--role", "create", "bia@loja.example", "--company", live.CompanyID, "--role", "boss")
 	f("no such file", "passwd", "ana@loja.example", "--password-file", "/nowhere/password")
 }
+
+// A new password keeps the second factor, unless the operator turns it off.
+func TestANewPasswordKeepsTheSecondFactor(t *testing.T) {
+	live, dsn := installation(t)
+	db, err := openStores(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	if out, status := command(t, "person", "create", "ana@loja.example", "--company", live.CompanyID); status != 0 {
+		t.Fatal(out)
+	}
+	on := func() bool {
+		t.Helper()
+		person, err := db.PersonByEmail(t.Context(), "ana@loja.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(person.SecondFactor) > 0
+	}
+	person, err := db.PersonByEmail(t.Context(), "ana@loja.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := account.SecondFactorChange{PersonID: person.ID, Actor: "test", Sealed: []byte("s")}
+	if err := db.SetSecondFactor(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"person", "passwd", "ana@loja.example"},
+		{"person", "passwd", "ana@loja.example", "--second-factor-off"}} {
+		if out, status := command(t, args...); status != 0 || on() != (len(args) == 3) {
+			t.Errorf("%v: %d, on %t\n%s", args, status, on(), out)
+		}
+	}
+}

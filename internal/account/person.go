@@ -15,6 +15,19 @@ type Person struct {
 	ID           string // UUID
 	Email        string // trimmed, lower case
 	PasswordHash string // argon2id, PHC string; never logged or shown
+	SecondFactor []byte // the sealed secret of the codes (RFC 6238); empty: none is asked for
+	CodesLeft    int64  // recovery codes that were not used
+}
+
+// SecondFactorChange turns a person's second factor on, or, where Sealed is empty, off.
+type SecondFactorChange struct {
+	PersonID      string
+	Actor         string
+	Before        []byte   // what is stored; another is commerce.ErrConflict
+	Sealed        []byte   // the secret, encrypted
+	Step          int64    // of the code that was shown: it and those before count no more
+	RecoveryCodes [][]byte // their SHA-256
+	Any           bool     // whatever is stored: the operator's command
 }
 
 // Access is one company that a person may look at, by membership of its store.

@@ -264,6 +264,13 @@ func personStatements(t *testing.T, db *merchant.Store, storeID string) {
 	must(db.EndSession(ctx, session.Family))
 	must(db.EndSessionOf(ctx, token("b")))
 	must(db.SetPassword(ctx, person.ID, "new"))
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Sealed: []byte("s"),
+		RecoveryCodes: [][]byte{[]byte("r")}}))
+	must(db.UseCode(ctx, person.ID, 1, []byte("s"), []byte("t")))
+	must(db.UseCode(ctx, person.ID, 1, []byte("t"), []byte("t")), commerce.ErrNotFound)
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")))
+	must(db.UseRecoveryCode(ctx, person.ID, []byte("r")), commerce.ErrNotFound)
+	must(db.SetSecondFactor(ctx, account.SecondFactorChange{PersonID: person.ID, Actor: "test", Before: []byte("s")}), commerce.ErrConflict)
 }
 
 func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {

@@ -21,6 +21,7 @@ type accountPage struct {
 	site.Head
 	Email    string
 	Form     *site.Form
+	Factor   factorPart
 	Sessions []sessionRow
 	Others   bool // there is another session than this
 }
@@ -34,12 +35,14 @@ func (s *Pages) accountRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + accountPath, Handle: s.accountPage},
 		{Pattern: "POST " + accountPath + "/password", Handle: s.changePassword, Always: true},
+		{Pattern: "POST " + factorPath, Handle: s.turnFactor, Always: true},
+		{Pattern: "POST " + factorPath + "/new", Handle: s.beginFactor, Always: true},
 		{Pattern: "POST " + accountPath + "/sessions", Handle: s.endSessions, Always: true},
 	}
 }
 
 func (s *Pages) accountPage(w http.ResponseWriter, r *http.Request, v site.Request) {
-	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v))
+	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v), factorPart{})
 }
 
 func ownPasswordForm(v site.Request) *site.Form {
@@ -49,7 +52,7 @@ func ownPasswordForm(v site.Request) *site.Form {
 	return f
 }
 
-func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form, factor factorPart) {
 	v.Here = site.StorePath(accountPath, v.Current.CompanyID)
 	page := accountPage{Head: v.Head(v.Lang.T("account.title"), "account"), Form: f}
 	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
@@ -58,6 +61,10 @@ func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Reque
 		return
 	}
 	page.Email = person.Email
+	if page.Factor = factor; factor.Form == nil {
+		page.Factor.Form = factorForm(v)
+	}
+	s.fill(&page.Factor, person)
 	open, err := s.db.OpenSessions(r.Context(), v.Access.PersonID, s.Now(), mostSessions)
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -89,14 +96,14 @@ func (s *Pages) changePassword(w http.ResponseWriter, r *http.Request, v site.Re
 	// A limit of its own: whoever found an unlocked computer guesses no faster.
 	if got := s.attempts.allow(person.Email, network, "session "+v.Access.Family, s.Now()); !got.OK {
 		f.Fail("current", l.T("login.too_many", waitText(l, site.Seconds(got.Wait))))
-		s.showAccount(w, r, v, http.StatusTooManyRequests, f)
+		s.showAccount(w, r, v, http.StatusTooManyRequests, f, factorPart{})
 		return
 	}
 	_, err = s.check(r.Context(), person.Email, r.PostForm.Get("current"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), person.Email, network)
 		f.Fail("current", l.T("account.wrong"))
-		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f)
+		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f, factorPart{})
 		return
 	}
 	hash := ""
@@ -105,7 +112,7 @@ func (s *Pages) changePassword(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	if errors.Is(err, ErrPasswordLength) {
 		f.Fail("new", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
-		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f)
+		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f, factorPart{})
 		return
 	}
 	if err == nil {

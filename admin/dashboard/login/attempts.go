@@ -15,6 +15,10 @@ const (
 	// Of one network, whatever the e-mail.
 	networkBurst = 20
 	networkEvery = 6 * time.Second
+	// Of codes of one person from devices that are not known, whatever the network: whoever
+	// found the password guesses 6 digits at this rate.
+	codeBurst = 5
+	codeEvery = 10 * time.Minute
 )
 
 // attempts limits log-ins. Those from a device that the e-mail has logged in
@@ -22,7 +26,7 @@ const (
 // keep a person out. All others are limited by e-mail and network together, and
 // by network.
 type attempts struct {
-	byEmail, byNetwork, byDevice *throttle.Buckets
+	byEmail, byNetwork, byDevice, byPerson *throttle.Buckets
 }
 
 func newAttempts() *attempts {
@@ -30,6 +34,7 @@ func newAttempts() *attempts {
 		byEmail:   throttle.New(attemptEvery, attemptBurst),
 		byNetwork: throttle.New(networkEvery, networkBurst),
 		byDevice:  throttle.New(attemptEvery, attemptBurst),
+		byPerson:  throttle.New(codeEvery, codeBurst),
 	}
 }
 
@@ -42,6 +47,17 @@ func (a *attempts) allow(email, network, device string, now time.Time) throttle.
 		return got
 	}
 	return a.byEmail.Take(network+" "+email, now)
+}
+
+// allowCode takes one attempt at a code of somebody whose password was shown.
+func (a *attempts) allowCode(personID, network, device string, now time.Time) throttle.Attempt {
+	if device != "" {
+		return a.byDevice.Take(device, now)
+	}
+	if got := a.byNetwork.Take(network, now); !got.OK {
+		return got
+	}
+	return a.byPerson.Take(personID, now)
 }
 
 // succeeded forgets the failed attempts before a good one.

@@ -131,17 +131,11 @@ func (s *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 		s.Problem(w, r, http.StatusNotFound, "no_link") // used or withdrawn meanwhile
 		return
 	}
-	if err == nil {
-		s.config.Recheck() // a new password has ended the sessions
-		_, err = s.startSession(w, r, personID)
-	}
-	if err == nil {
-		err = s.rememberDevice(w, r, i.Email)
-	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
+	s.config.Recheck() // a new password has ended the sessions
 	s.Log.Info("dashboard: a one-time link was used", "person", personID, "reset", i.Reset())
-	http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
+	s.enter(w, r, personID, "/dashboard/") // a link keeps the second factor
 }

@@ -65,21 +65,11 @@ func (s *Pages) login(w http.ResponseWriter, r *http.Request) {
 		s.Render(w, r, http.StatusUnauthorized, "login.html", page)
 		return
 	}
-	var login account.LogIn
-	if err == nil {
-		login, err = s.startSession(w, r, personID)
-	}
-	if err == nil {
-		err = s.rememberDevice(w, r, email)
-	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
-	s.attempts.succeeded(email, network, device)
-	s.tellFailures(w, r, login)
-	s.Log.Info("dashboard: logged in", "person", personID, "failed_since_last", login.Failures)
-	http.Redirect(w, r, page.Next, http.StatusSeeOther)
+	s.enter(w, r, personID, page.Next)
 }
 
 // noteFailure counts a failed attempt, so that the person learns of it. It

@@ -56,6 +56,11 @@ type Database interface {
 	WithdrawInvitation(ctx context.Context, c account.MembershipChange, id string) error
 	InvitationOf(ctx context.Context, token [32]byte, at time.Time) (account.Invitation, error)
 	UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error)
+	// SetSecondFactor returns commerce.ErrConflict where it was changed meanwhile.
+	SetSecondFactor(ctx context.Context, c account.SecondFactorChange) error
+	// UseCode and UseRecoveryCode return commerce.ErrNotFound for a code that was used.
+	UseCode(ctx context.Context, personID string, step int64, before, sealed []byte) error
+	UseRecoveryCode(ctx context.Context, personID string, hash []byte) error
 }
 
 // Pages are the pages of logging in and of people. Safe for concurrent use.
@@ -108,6 +113,7 @@ func (s *Pages) Open() []site.OpenRoute {
 		{Pattern: "GET /dashboard/session", Handle: s.sessionAlive},
 		{Pattern: "GET " + site.LoginPath, Handle: s.loginForm},
 		{Pattern: "POST " + site.LoginPath, Handle: s.login},
+		{Pattern: "POST " + codePath, Handle: s.secondStep},
 		{Pattern: "POST /dashboard/logout", Handle: s.logout},
 		{Pattern: "GET " + JoinPath, Handle: s.join},
 		{Pattern: "POST " + JoinPath, Handle: s.useLink},

@@ -28,11 +28,13 @@ type signingKeys struct {
 	kid     string
 	byKid   map[string][]byte
 	devices map[string][]byte // by kid: signs the cookies of known devices
+	steps   map[string][]byte // by kid: signs who is in the second step of a log-in
+	factors map[string][]byte // by kid: encrypts second factors
 	refresh []byte
 }
 
 func newSigningKeys(current, previous []byte) (signingKeys, error) {
-	keys := signingKeys{byKid: map[string][]byte{}, devices: map[string][]byte{}}
+	keys := signingKeys{byKid: map[string][]byte{}, devices: map[string][]byte{}, steps: map[string][]byte{}, factors: map[string][]byte{}}
 	add := func(secret []byte) (kid string, err error) {
 		if len(secret) < minSecret {
 			return "", fmt.Errorf("dashboard: a token secret has at least %d bytes", minSecret)
@@ -47,7 +49,13 @@ func newSigningKeys(current, previous []byte) (signingKeys, error) {
 		}
 		kid = hex.EncodeToString(id[:8])
 		keys.byKid[kid] = key
-		keys.devices[kid], err = derive(secret, "tributary dashboard device v1")
+		if keys.devices[kid], err = derive(secret, "tributary dashboard device v1"); err != nil {
+			return "", err
+		}
+		if keys.steps[kid], err = derive(secret, "tributary dashboard second step v1"); err != nil {
+			return "", err
+		}
+		keys.factors[kid], err = derive(secret, "tributary dashboard second factor v1")
 		return kid, err
 	}
 	if len(previous) > 0 {

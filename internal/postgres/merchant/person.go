@@ -124,6 +124,8 @@ func personColumns(p *account.Person) postgres.Columns {
 		postgres.Into("person_id", &p.ID),
 		postgres.Into("email", &p.Email),
 		postgres.Into("password_hash", &p.PasswordHash),
+		postgres.Into("second_factor", &p.SecondFactor),
+		postgres.Into("cardinality(recovery_codes)", &p.CodesLeft),
 	}
 }
 

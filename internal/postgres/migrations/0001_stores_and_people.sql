@@ -83,7 +83,10 @@ create table person (
   password_hash      text not null,        -- argon2id, PHC string
   created_at         timestamptz not null default now(),
   failed_log_ins     bigint not null default 0, -- since the last time that the person logged in, which is told then
-  last_failed_log_in timestamptz
+  last_failed_log_in timestamptz,
+  second_factor      bytea,                     -- the secret of the codes, encrypted under a key of the token secret; null: none
+  second_factor_step bigint not null default 0, -- of the last code that was used: it and those before count no more
+  recovery_codes     bytea[] not null default '{}' -- SHA-256 of those that were not used
 );
 
 create table membership (
