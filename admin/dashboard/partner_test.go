@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -93,5 +94,39 @@ func TestAnArchivedInfluencerIsTakenBack(t *testing.T) {
 		if status, _, _ := s.send(owner, "/dashboard/influencer/restore?company="+s.live+"&id="+id, nil); status != http.StatusNotFound {
 			t.Errorf("%q: %d", id, status)
 		}
+	}
+}
+
+// The person of an influencer is erased by an owner who types the name.
+func TestAnInfluencersPersonIsErased(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	owner, at := s.loggedIn(), "?company="+s.live+"&id="+ana
+	details := url.Values{"email": {"ana@example.com"}, "phone": {""}, "document": {""}, "pix_type": {""}, "pix_key": {""}, "handles": {""},
+		"notes": {"zq"}}
+	if status, text, _ := s.send(owner, "/dashboard/influencer/details"+at, details); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, text)
+	}
+	email := func() string {
+		t.Helper()
+		i, err := s.DB.Influencer(t.Context(), s.live, ana)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.Details.Email
+	}
+	for _, name := range []string{"", "Ana", "Beto Lima"} {
+		status, text, _ := s.send(owner, "/dashboard/influencer/erase"+at, url.Values{"confirm_name": {name}})
+		if status != http.StatusUnprocessableEntity || !contains(text, "this is not the name") || email() == "" {
+			t.Errorf("%q: %d %s", name, status, text)
+		}
+	}
+	status, text, _ := s.send(owner, "/dashboard/influencer/erase"+at, url.Values{"confirm_name": {"ana prado"}})
+	if status != http.StatusSeeOther || email() != "" {
+		t.Errorf("%d, e-mail %q: %s", status, email(), text)
+	}
+	if page := s.readAs(owner, "/dashboard/influencer"+at); !contains(page, "No contact, document or Pix key is known.", "Ana Prado") {
+		t.Errorf("the page: %s", page)
 	}
 }

@@ -144,6 +144,7 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	_, err = db.RestoreInfluencer(ctx, author, anaID)
 	must(err)
+	must(db.EraseInfluencer(ctx, author, "", "Ana"))
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
 	must(err)
 }

@@ -57,6 +57,7 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencerPath + "/unproven", Owner: true, Handle: s.setUnproven},
 		{Pattern: "POST " + site.InfluencerPath + "/archive", Owner: true, Handle: s.archive},
 		{Pattern: "POST " + site.InfluencerPath + "/restore", Owner: true, Handle: s.restore},
+		{Pattern: "POST " + site.InfluencerPath + "/erase", Owner: true, Handle: s.erase},
 		{Pattern: "GET " + site.InfluencerPath + "/qr.svg", Handle: s.linkCode},
 	}
 }
@@ -105,7 +106,8 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	at := func(number int) string {
-		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "state", state, "page", strconv.Itoa(number))
+		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "state", state,
+			"page", strconv.Itoa(number))
 	}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]
