@@ -83,7 +83,8 @@ func TestAManualEntryIsAddedOnThePage(t *testing.T) {
 	if n := s.Count(`select sum(amount_minor) from ledger_entry`); n != 150_000+1_000-750-20_000 {
 		t.Errorf("%d cents are owed", n)
 	}
-	if text := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(strings.ReplaceAll(text, "\u00a0", " "), "Lançamento adicionado",
+	log := s.readAs(owner, "/dashboard/audit?company="+s.live)
+	if text := strings.ReplaceAll(log, "\u00a0", " "); !contains(text, "Lançamento adicionado",
 		"Ana Prado", "Valor: R$ 1.500,00", "Tipo: Bônus", "live de sábado") {
 		t.Errorf("the audit log reads %s", text)
 	}
@@ -107,7 +108,8 @@ func TestAManualEntryIsAddedOnThePage(t *testing.T) {
 	if status, _, _ := s.send(analyst, path, changed(stale, "step", "save")); status != http.StatusForbidden {
 		t.Errorf("an analyst: %d", status)
 	}
-	if text := s.readRaw(analyst, page); strings.Contains(text, "/dashboard/influencer/entries") || !strings.Contains(text, "live de sábado") {
+	text := s.readRaw(analyst, page)
+	if strings.Contains(text, "/dashboard/influencer/entries") || !strings.Contains(text, "live de sábado") {
 		t.Error("an analyst is shown the form, or not shown the entries")
 	}
 }

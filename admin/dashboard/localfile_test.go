@@ -44,7 +44,8 @@ func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
 		return table
 	}
 	paths := []string{}
-	for _, list := range []string{"payouts", "reviews", "statements", "influencers", "costs", "keys", "audit", "people", "signs"} {
+	for _, list := range []string{"payouts", "reviews", "statements", "influencers", "costs", "keys", "audit", "people", "signs",
+		"statements/pix"} {
 		paths = append(paths, "/dashboard/"+list+".csv?company="+s.live)
 	}
 	for _, spec := range reports.Specs() {

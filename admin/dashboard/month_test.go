@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
@@ -59,6 +61,69 @@ func TestAClosingIsShownFirstAndLeavesOut(t *testing.T) {
 	left, err := s.DB.PreviewStatements(t.Context(), commerce.Author{CompanyID: s.live, At: mayDay}, commerce.Closing{EndDate: "2026-04-30"})
 	if err != nil || len(left) != 1 || left[0].InfluencerID != ids[3] {
 		t.Errorf("left are %+v, %v", left, err)
+	}
+}
+
+// Each statement that is to be paid has a code, or says why not. A key that changed just now is paid by none.
+func TestPixCodesOfWhatIsToBePaid(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(mayDay)
+	at := "?company=" + s.live
+	author := commerce.Author{CompanyID: s.live, Actor: "test", At: mayDay}
+	ids := map[string]string{}
+	for i, name := range []string{"Júlia Prado", "Nova Chave", "Sem Chave", "Dólar Lima"} {
+		currency := "BRL"
+		if i == 3 {
+			currency = "USD"
+		}
+		influencer := s.Influencer(s.live, name)
+		if i != 2 {
+			if err := s.DB.UpdateInfluencer(t.Context(), author, name, commerce.InfluencerChange{Details: commerce.DetailsChange{
+				Document: wire.Some("52998224725"), Pix: wire.Some(commerce.Pix{Type: commerce.PixEmail, Key: fmt.Sprintf("k%d@example.com", i)}),
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("o", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+			InfluencerID: influencer, Evidence: "coupon", CommissionMinor: 123450, Currency: currency})
+		ids[name] = s.Ask(s.live, influencer, currency, "2026-04-30", 0)
+	}
+	s.Close(s.live)
+	s.exec(`update influencer_personal set pix_at = $1`, mayDay.Add(-72*time.Hour))
+	s.exec(`update influencer_personal set pix_at = $1 where pix_key = 'k1@example.com'`, mayDay.Add(-time.Hour))
+	owner, finance := s.loggedIn(), s.join(account.RoleFinance, "bia@loja.example", s.Store.StoreID)
+	page := s.readRaw(owner, "/dashboard/statements/pix"+at)
+	if n := strings.Count(page, "br.gov.bcb.pix"); n != 2 || !contains(page, "0114k0@example.com", "54071234.50", "5911Julia Prado", "EXT1",
+		"changed within the last 48 hours", "has no Pix key", "Pix is in BRL alone") {
+		t.Errorf("%d codes in %s", n, page)
+	}
+	for name, want := range map[string]int{"Júlia Prado": http.StatusOK, "Nova Chave": http.StatusNotFound, "Sem Chave": http.StatusNotFound,
+		"Dólar Lima": http.StatusNotFound} {
+		answer, err := owner.Get(s.url + "/dashboard/statements/pix.svg" + at + "&id=" + ids[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("the QR code of %s: %d", name, answer.StatusCode)
+		}
+	}
+	for client, document := range map[*http.Client]string{owner: "52998224725", finance: commerce.MaskedDocument("52998224725")} {
+		_, rows := s.download(client, "/dashboard/statements/pix.csv"+at)
+		if len(rows) != 4 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for _, row := range rows {
+			paid := row["influencer"] == "Júlia Prado"
+			if paid != (row["pix_key"] != "") || paid != (row["reason"] == "") || paid && row["document"] != document {
+				t.Errorf("%v", row)
+			}
+		}
+	}
+	analyst := s.join(account.RoleAnalyst, "caio@loja.example", s.Store.StoreID)
+	if answer, err := analyst.Get(s.url + "/dashboard/statements/pix" + at); err != nil || answer.StatusCode != http.StatusForbidden {
+		t.Errorf("an analyst: %v, %v", answer, err)
 	}
 }
 

@@ -147,6 +147,11 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	if answer, err := bia.Get(s.url + "/dashboard/"); err != nil || answer.StatusCode != http.StatusSeeOther {
 		t.Errorf("the session of before: %v, %v", answer, err)
 	}
+	second := s.join(account.RoleOwner, "edu@loja.example", s.Store.StoreID)
+	if text := s.readAs(second, "/dashboard/people"+at); !contains(text, testEmail+" made a link for bia@loja.example.",
+		"bia@loja.example set a new password by a link.") {
+		t.Errorf("another owner is not told: %s", text)
+	}
 	s.setAddress("198.51.100.1")
 	if answer := s.logIn(s.client(), person.Email, testPassword); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the old password: %s", answer.Status)

@@ -102,6 +102,14 @@ type MembershipChange struct {
 	Actor     string
 }
 
+// PasswordLink is a link for a new password that was made, or used.
+type PasswordLink struct {
+	At       time.Time
+	PersonID string // whose password
+	Actor    string // "user/<personId>"
+	Used     bool
+}
+
 // MaxInvitations bounds a store's open links.
 const MaxInvitations = 100
 

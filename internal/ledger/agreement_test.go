@@ -36,8 +36,8 @@ func TestAnAgreementIsOwedOnItsDays(t *testing.T) {
 	f := func(a Agreement, closed string, want ...string) {
 		t.Helper()
 		if got := fmt.Sprint(shown(Lines(a, closed))); got != fmt.Sprint(want) {
-			t.Errorf("%s from %s, owed from %s, until %s or %s, closed %s: %s, want %s", a.Frequency, a.StartDate, a.Since, a.EndDate, a.Until, closed,
-				got, want)
+			t.Errorf("%s from %s, owed from %s, until %s or %s, closed %s: %s, want %s", a.Frequency, a.StartDate,
+				a.Since, a.EndDate, a.Until, closed, got, want)
 		}
 	}
 	f(agreed("daily", 500, "2026-02-27", "", "2026-02-28", ""), "2026-03-02", "2026-02-28 500", "2026-03-01 500", "2026-03-02 500")
@@ -58,7 +58,8 @@ func TestAnAgreementIsOwedOnItsDays(t *testing.T) {
 	f(agreed("monthly", 3100, "2026-01-01", "", "", ""), "2026-03-31")                                        // it is not owed
 	f(agreed("monthly", 3100, "2026-01-01", "", "2026-03-01", ""), "")                                        // no day is closed
 	line := Lines(agreed("daily", 5, "2026-03-01", "", "2026-03-01", ""), "2026-03-01")[0]
-	if want := (facts.Line{InfluencerID: "i", CampaignID: "c", CostID: "k", AmountMinor: 5, Currency: "BRL", PayableOn: "2026-03-01"}); line != want {
+	want := facts.Line{InfluencerID: "i", CampaignID: "c", CostID: "k", AmountMinor: 5, Currency: "BRL", PayableOn: "2026-03-01"}
+	if line != want {
 		t.Errorf("%+v", line)
 	}
 }

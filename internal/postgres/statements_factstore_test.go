@@ -49,7 +49,8 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 		commerce.NewStore{Name: "Loja", Actor: "test", Random: rand.Reader, KeyCheck: func(string) string { return "" }})
 	must(err)
 	store, ctx, company := factstore.New(db), t.Context(), stores.Live.CompanyID
-	_, err = merchant.New(db).RegisterInfluencer(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, commerce.Registration{Name: "Ana",
+	author := commerce.Author{CompanyID: company, Actor: "test", At: noon}
+	_, err = merchant.New(db).RegisterInfluencer(ctx, author, commerce.Registration{Name: "Ana",
 		Costs: []commerce.CostTerms{{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}}}, rand.Reader)
 	must(err)
 	before, err := store.TakeOver(ctx, wire.TopicEvents, 0, "cluster", "log", 0)

@@ -120,7 +120,8 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	_, cost, err := db.AddCost(ctx, author, "Ana", made.CampaignID, terms, rand.Reader)
 	must(err)
 	must(db.DeleteCost(ctx, author, cost.CostID, true))
-	_, _, err = db.AddCost(ctx, author, "Ana", "", commerce.CostTerms{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}, rand.Reader)
+	daily := commerce.CostTerms{ValueMinor: 1, Frequency: commerce.Daily, StartDate: "2026-03-01"}
+	_, _, err = db.AddCost(ctx, author, "Ana", "", daily, rand.Reader)
 	must(err)
 	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Category: wire.Some("casa"),
 		Details: commerce.DetailsChange{Email: wire.Some("ana@example.com"),
@@ -188,6 +189,8 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	entry.AmountMinor++
 	_, err = db.ClaimEntry(ctx, author, entry)
 	must(err, commerce.ErrEntryExists)
+	_, err = db.Payees(ctx, author.CompanyID, []string{entry.InfluencerID})
+	must(err)
 	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
 	must(err)
 	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
@@ -293,6 +296,8 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	asked.PersonID, asked.Role = carla, ""
 	must(db.Invite(ctx, asked, token("j")))
 	_, err = db.UseInvitation(ctx, token("j"), now, "", "hash")
+	must(err)
+	_, err = db.PasswordLinks(ctx, store.Live.CompanyID, []string{carla}, now.Add(-time.Hour), 10)
 	must(err)
 	must(db.Invite(ctx, asked, token("k")))
 	open, err := db.Invitations(ctx, store.StoreID, now)

@@ -53,6 +53,7 @@ type Database interface {
 	Invitations(ctx context.Context, storeID string, at time.Time) ([]account.Invitation, error)
 	// Invite may return account.ErrElsewhere and account.ErrTooManyInvitations.
 	Invite(ctx context.Context, n account.NewInvitation, token [32]byte) error
+	PasswordLinks(ctx context.Context, companyID string, people []string, since time.Time, limit int) ([]account.PasswordLink, error)
 	WithdrawInvitation(ctx context.Context, c account.MembershipChange, id string) error
 	InvitationOf(ctx context.Context, token [32]byte, at time.Time) (account.Invitation, error)
 	UseInvitation(ctx context.Context, token [32]byte, at time.Time, personID, passwordHash string) (string, error)

@@ -21,6 +21,9 @@ const (
 	// mostMembers bounds the list of a store's people.
 	mostMembers = 500
 	resetLife   = 24 * time.Hour
+	// toldFor is how long owners read that a link for a password was made or used.
+	toldFor  = 30 * 24 * time.Hour
+	mostTold = 20
 )
 
 // InvitationLife is how long a link to come into a store works.
@@ -32,6 +35,7 @@ type peoplePage struct {
 	Form  *site.Form
 	List  []memberRow
 	Links []linkRow
+	Told  []string // links for passwords that were made or used lately
 	// Link is a one-time link that was made just now, for LinkOf: it is shown once.
 	Link, LinkOf string
 }
@@ -92,6 +96,10 @@ func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.Unavailable(w, r, err)
 		return
 	}
+	if page.Told, err = s.told(r.Context(), v, members, ids); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	open, err := s.db.Invitations(r.Context(), v.Current.StoreID, s.Now())
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -105,6 +113,32 @@ func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Reques
 		page.Links = append(page.Links, linkRow{i.ID, i.Email, what, v.Lang.Time(i.ExpiresAt.In(zone))})
 	}
 	s.Render(w, r, status, "people.html", page)
+}
+
+// told says which links for passwords were made and used lately: there is no mail, so every owner reads it here.
+func (s *Pages) told(ctx context.Context, v site.Request, members []account.Member, ids []string) (list []string, err error) {
+	links, err := s.db.PasswordLinks(ctx, v.LiveCompany(), ids, s.Now().Add(-toldFor), mostTold)
+	if err != nil {
+		return nil, err
+	}
+	emails := map[string]string{}
+	for _, m := range members {
+		emails["user/"+m.PersonID] = m.Email
+	}
+	zone := site.ZoneOf(v.Current.Timezone)
+	for _, l := range links {
+		of, at := emails["user/"+l.PersonID], v.Lang.Time(l.At.In(zone))
+		if l.Used {
+			list = append(list, v.Lang.T("people.told_used", of, at))
+			continue
+		}
+		by := emails[l.Actor]
+		if by == "" { // no member any more
+			by = "–"
+		}
+		list = append(list, v.Lang.T("people.told_made", of, at, by))
+	}
+	return list, nil
 }
 
 func invitationForm(v site.Request, values map[string][]string) *site.Form {

@@ -61,6 +61,8 @@ type statements interface {
 	// PayStatements commerce.ErrNotClosed, ErrCarried, ErrPaidOtherwise and ErrRestored, which ConfirmRestored ends,
 	// UndoPayment commerce.ErrNotPaid and ErrRestored.
 	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
+	// Payees returns what is known of influencers by id.
+	Payees(ctx context.Context, companyID string, influencerIDs []string) (map[string]commerce.Details, error)
 	PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) ([]commerce.Statement, error)
 	// PayStatements pays all of a list or none.
 	PayStatements(ctx context.Context, author commerce.Author, list []commerce.StatementPayment) error

@@ -88,6 +88,7 @@ type statementsPage struct {
 	Clean       string // path of this page
 	Again       string // that path, where the page is to ask for it by itself
 	Payouts     string // path of the page on which a period is closed
+	Pix         string // path of the page with the codes by which they are paid
 	Link        string // a signed link that was made just now
 	LinkOf      string
 	Alert       string
@@ -111,6 +112,11 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
+		{Pattern: "GET " + pixPath, Owner: true, Pays: true, Handle: s.pix},
+		{Pattern: "GET " + pixPath + ".svg", Owner: true, Pays: true, Handle: s.pixCode},
+		{Pattern: "GET " + pixPath + site.CSVEnding, Owner: true, Pays: true,
+			Handle: s.File("pix", []string{"number", "influencer", "document", "pix_type", "pix_key", "amount", "currency", "txid", "reason",
+				"statement_id"}, s.pixFile)},
 		{Pattern: "POST " + site.StatementsPath + "/closing", Owner: true, Pays: true, Handle: s.previewClosing},
 		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
 		{Pattern: "POST " + site.StatementsPath + "/chosen", Owner: true, Pays: true, Handle: s.chosenStatements},
@@ -286,6 +292,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
 	page.Blocked = !v.Current.RestoredAt.IsZero()
+	page.Pix = site.StorePath(pixPath, v.Current.CompanyID)
 	page.Payouts, page.Clean = site.StorePath(site.PayoutsPath, v.Current.CompanyID), site.StorePath(site.StatementsPath, v.Current.CompanyID)
 	filter, narrow, ok := statementFilter(r.URL.Query())
 	if !ok {

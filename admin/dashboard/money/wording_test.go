@@ -141,7 +141,7 @@ func TestALineIsNamed(t *testing.T) {
 	for want, line := range map[string]commerce.StatementLine{
 		"1001":                         {OrderID: "1001"},
 		"Fixed amount that was agreed": {OrderID: commerce.AccountOf(commerce.OfAgreement, "k")},
-		"Bonus: the live of Saturday":  {OrderID: commerce.AccountOf(commerce.OfEntry, "e"), Kind: commerce.EntryBonus, Reason: "the live of Saturday"},
+		"Bonus: the live of Saturday":  {OrderID: commerce.AccountOf(commerce.OfEntry, "e"), Kind: "bonus", Reason: "the live of Saturday"},
 	} {
 		if got := lineName(l, &line); got != want {
 			t.Errorf("%q, want %q", got, want)

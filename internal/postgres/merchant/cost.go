@@ -218,7 +218,8 @@ func endedCostColumns(c *endedCost) postgres.Columns {
 // endCosts ends the live costs for which where is true, and returns their number.
 func (c *ruleChange) endCosts(ctx context.Context, where string, args pgx.NamedArgs) (ended int, err error) {
 	costs, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedCostColumns), `
-		update cost set deleted_at = @now, rev = @rev, until = case when owed_from is not null then least(until, `+today+`) end where company_id = @company_id and deleted_at is null and `+where+`
+		update cost set deleted_at = @now, rev = @rev, until = case when owed_from is not null then least(until, `+today+`) end
+		where company_id = @company_id and deleted_at is null and `+where+`
 		returning `+postgres.List(endedCostColumns), c.args(args))
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package merchant
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -162,6 +163,21 @@ func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fie
 		}
 	}
 	return nil
+}
+
+// Payees returns what is known of influencers, archived ones too, by id.
+func (s *Store) Payees(ctx context.Context, companyID string, influencerIDs []string) (map[string]commerce.Details, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(detailsColumns), `
+		select `+postgres.List(detailsColumns)+` from influencer_personal
+		where company_id = $1 and influencer_id = any($2::uuid[])`, companyID, notNil(influencerIDs))
+	if err != nil {
+		return nil, fmt.Errorf("postgres: payees of %s: %w", companyID, postgres.Translate(err))
+	}
+	payees := make(map[string]commerce.Details, len(list))
+	for i := range list {
+		payees[list[i].influencerID] = list[i].details()
+	}
+	return payees, nil
 }
 
 // details reads what is known of the page's influencers.

@@ -13,8 +13,8 @@ import (
 )
 
 // ClaimEntry keeps what is asked for under a manual entry's id, before its record is sent: so the id has one content. accepted:
-// the processor has its record already. Errors: commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists. An entry overwrites
-// nothing, so its version is compared without a lock: of two that are added at once, neither is refused.
+// the processor has its record already. Errors: commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists. An entry
+// overwrites nothing, so its version is compared without a lock: of two that are added at once, neither is refused.
 func (s *Store) ClaimEntry(ctx context.Context, author commerce.Author, e commerce.NewEntry) (accepted bool, err error) {
 	of := pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": e.InfluencerID}
 	args := pgx.NamedArgs{"entry_id": e.EntryID, "kind": e.Kind, "amount": e.PostedMinor(), "currency": e.Currency, "day": e.Day,

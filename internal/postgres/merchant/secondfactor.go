@@ -3,6 +3,7 @@ package merchant
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -91,4 +92,27 @@ func (s *Store) UseRecoveryCode(ctx context.Context, personID string, hash []byt
 		return fmt.Errorf("postgres: use a recovery code: %w", err)
 	}
 	return nil
+}
+
+func passwordLinkColumns(l *account.PasswordLink) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("at", &l.At),
+		postgres.Into("subject", &l.PersonID),
+		postgres.Into("actor", &l.Actor),
+		postgres.Into("action = 'person.password'", &l.Used),
+	}
+}
+
+// PasswordLinks lists the links for new passwords of people that were made or used since an instant, as the audit log of
+// a company has them, the newest first; at most limit.
+func (s *Store) PasswordLinks(ctx context.Context, companyID string, people []string, since time.Time,
+	limit int) ([]account.PasswordLink, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(passwordLinkColumns), `
+		select `+postgres.List(passwordLinkColumns)+` from audit_log
+		where company_id = $1 and subject = any($2::text[]) and at > $3 and action in ('person.reset_link', 'person.password')
+		order by at desc, audit_id limit $4`, companyID, people, since, limit)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: links for passwords: %w", postgres.Translate(err))
+	}
+	return list, nil
 }

@@ -44,8 +44,8 @@ func (t Statements) TakeAgreements(ctx context.Context, companyID string, limit 
 		return nil, "", false, nil
 	}
 	list, err = postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (a ledger.Agreement, err error) {
-		return a, row.Scan(&a.ID, &a.InfluencerID, &a.CampaignID, &a.ValueMinor, &a.Frequency, postgres.Day(&a.StartDate), postgres.Day(&a.EndDate),
-			postgres.Day(&a.Since), postgres.Day(&a.Until), postgres.Day(&closed))
+		return a, row.Scan(&a.ID, &a.InfluencerID, &a.CampaignID, &a.ValueMinor, &a.Frequency, postgres.Day(&a.StartDate),
+			postgres.Day(&a.EndDate), postgres.Day(&a.Since), postgres.Day(&a.Until), postgres.Day(&closed))
 	}, `
 		select k.cost_id::text, k.influencer_id::text, coalesce(k.campaign_id, ''), k.value_minor, k.frequency, k.start_date, k.end_date,
 			k.owed_from, k.until, d.day
