@@ -43,6 +43,8 @@ type rules interface {
 	InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
+	// EraseInfluencer removes what is known of the person who has the name, or had it last; influencerID may be empty.
+	EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
 		random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)

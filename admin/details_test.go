@@ -208,3 +208,38 @@ func TestAnInfluencerMayHaveACouponAlone(t *testing.T) {
 		t.Errorf("%d coupons", n)
 	}
 }
+
+// Erasing an influencer's person leaves the name alone, of one who is archived too.
+func TestAPersonOfAnInfluencerIsErased(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	register := `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":` + anasDetails + `}`
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, register), 200, "")
+	kept := func(table string) int {
+		t.Helper()
+		return s.count(`select count(*) from `+table+` where company_id = $1`, s.store.Live.CompanyID)
+	}
+	if kept("influencer_personal") != 1 || kept("influencer_identity") == 0 {
+		t.Fatal("nothing of the person was stored")
+	}
+	eraser := s.key(s.store.Live.CompanyID, account.EraseCustomers)
+	writer := s.key(s.store.Live.CompanyID, account.WriteInfluencers, account.WritePayees)
+	const path, ana = "/admin/v1/influencers/details", `{"name":"ANA prado"}`
+	s.want(s.call("DELETE", path, writer, ana), 403, "insufficient_scope")
+	s.want(s.call("DELETE", path, eraser, `{"name":"Beto"}`), 404, "not_found")
+	s.want(s.call("DELETE", path, eraser, `{}`), 400, "validation_error")
+	s.want(s.call("DELETE", "/sandbox"+path, eraser, ana), 401, "unauthorized")
+	if kept("influencer_personal") != 1 {
+		t.Fatal("a refused request erased the person")
+	}
+	s.want(s.call("DELETE", "/admin/v1/influencers", s.live, ana), 200, "")
+	for range 2 { // the second changes nothing
+		s.want(s.call("DELETE", path, eraser, ana), 200, "")
+	}
+	if kept("influencer_personal") != 0 || kept("influencer_identity") != 0 || kept("influencer") != 1 {
+		t.Error("the person is not erased, or the influencer is")
+	}
+	if n := s.count(`select count(*) from audit_log where company_id = $1 and action = 'influencer.erase'`, s.store.Live.CompanyID); n != 2 {
+		t.Errorf("the audit log has it %d times", n)
+	}
+}

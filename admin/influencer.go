@@ -135,6 +135,19 @@ func (s *Server) deleteInfluencer(_ context.Context, _ caller, o object) (change
 	}, o.broken()
 }
 
+// eraseInfluencer is DELETE /influencers/details: removes what is known of the person.
+func (s *Server) eraseInfluencer(_ context.Context, _ caller, o object) (change, error) {
+	ref := commerce.InfluencerRef{Name: required(o, "name", text)}
+	o.bad.AddAll(ref.Check())
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		err := s.deps.Database.EraseInfluencer(ctx, author, "", ref.Name)
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, notFound("there is no influencer of that name")
+		}
+		return answer{}, err
+	}, o.broken()
+}
+
 // influencerRecord is an influencer of GET /influencers (docs/api.md, "Influencers").
 type influencerRecord struct {
 	ID        string           `json:"id"`

@@ -18,6 +18,7 @@ type Database interface {
 	login.Database
 	rules.Database
 	rules.Importer
+	rules.Partners
 	money.Database
 	report.Database
 	events.Database

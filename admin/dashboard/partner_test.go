@@ -1,6 +1,8 @@
 package dashboard_test
 
 import (
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -57,4 +59,74 @@ func TestAnInfluencersPageShowsResultsFirst(t *testing.T) {
 		}
 	}
 	s.takePictures(t, at, "partner")
+}
+
+// Who is archived has a list of their own, and is taken back from their page, which says first what that does.
+func TestAnArchivedInfluencerIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	s.Influencer(s.live, "Beto Lima")
+	owner, at := s.loggedIn(), "?company="+s.live+"&id="+ana
+	_, err := s.DB.ArchiveInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()}, "Ana Prado", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "/dashboard/influencers?company=" + s.live
+	if page := s.readAs(owner, list); contains(page, "Ana Prado") || !contains(page, "Beto Lima") {
+		t.Errorf("the list: %s", page)
+	}
+	if page := s.readAs(owner, list+"&state=archived"); !contains(page, "Ana Prado") || contains(page, "Beto Lima") {
+		t.Errorf("the list of those who are archived: %s", page)
+	}
+	page := s.readAs(owner, "/dashboard/influencer"+at)
+	if !contains(page, "Archived on", "Agreements do not come back", "Take back") {
+		t.Errorf("the page: %s", page)
+	}
+	s.takePictures(t, "/dashboard/influencer"+at, "partner-archived")
+	if status, text, _ := s.send(owner, "/dashboard/influencer/restore"+at, nil); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, text)
+	}
+	if page := s.readAs(owner, list); !contains(page, "Ana Prado") {
+		t.Errorf("the list after it: %s", page)
+	}
+	for _, id := range []string{ana, "x"} { // who is not archived, and nobody
+		if status, _, _ := s.send(owner, "/dashboard/influencer/restore?company="+s.live+"&id="+id, nil); status != http.StatusNotFound {
+			t.Errorf("%q: %d", id, status)
+		}
+	}
+}
+
+// The person of an influencer is erased by an owner who types the name.
+func TestAnInfluencersPersonIsErased(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	owner, at := s.loggedIn(), "?company="+s.live+"&id="+ana
+	details := url.Values{"email": {"ana@example.com"}, "phone": {""}, "document": {""}, "pix_type": {""}, "pix_key": {""}, "handles": {""},
+		"notes": {"zq"}}
+	if status, text, _ := s.send(owner, "/dashboard/influencer/details"+at, details); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, text)
+	}
+	email := func() string {
+		t.Helper()
+		i, err := s.DB.Influencer(t.Context(), s.live, ana)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i.Details.Email
+	}
+	for _, name := range []string{"", "Ana", "Beto Lima"} {
+		status, text, _ := s.send(owner, "/dashboard/influencer/erase"+at, url.Values{"confirm_name": {name}})
+		if status != http.StatusUnprocessableEntity || !contains(text, "this is not the name") || email() == "" {
+			t.Errorf("%q: %d %s", name, status, text)
+		}
+	}
+	status, text, _ := s.send(owner, "/dashboard/influencer/erase"+at, url.Values{"confirm_name": {"ana prado"}})
+	if status != http.StatusSeeOther || email() != "" {
+		t.Errorf("%d, e-mail %q: %s", status, email(), text)
+	}
+	if page := s.readAs(owner, "/dashboard/influencer"+at); !contains(page, "No contact, document or Pix key is known.", "Ana Prado") {
+		t.Errorf("the page: %s", page)
+	}
 }

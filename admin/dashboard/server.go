@@ -102,7 +102,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews,
-		Hasher: deps.Hasher, Importer: deps.Database, AddEntry: deps.AddEntry,
+		Hasher: deps.Hasher, Importer: deps.Database, Partners: deps.Database, AddEntry: deps.AddEntry,
 		Results: func(r *http.Request, v site.Request, i commerce.Influencer) (any, error) {
 			return s.report.PartnerResults(r, v, i)
 		}},

@@ -33,6 +33,7 @@ type InfluencerSearch struct {
 	From     string // day from which on sales are counted, YYYY-MM-DD
 	Today    string
 	Currency string // of the sales that are counted
+	Archived bool   // those who are archived, and no others
 	Offset   int
 	Limit    int
 }

@@ -113,6 +113,16 @@ type Archived struct {
 	Costs     int
 }
 
+// Restored says what came back with an influencer who was archived.
+type Restored struct {
+	Links   int
+	Coupons int
+	Taken   []string // codes of coupons that did not, since somebody has the code in one of their days
+}
+
+// ErrNameTaken says that another influencer has the name.
+var ErrNameTaken = fmt.Errorf("%w: another influencer has the name", ErrConflict)
+
 // CouponConflictError says which coupons of a request overlap coupons that are
 // not deleted. It is an ErrConflict.
 type CouponConflictError struct {

@@ -141,6 +141,13 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	outboxDirectory(t, db)
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
 	must(err)
+	anaID, err := db.InfluencerID(ctx, author.CompanyID, "Ana")
+	must(err)
+	_, err = db.RestoreInfluencer(ctx, author, anaID)
+	must(err)
+	must(db.EraseInfluencer(ctx, author, "", "Ana"))
+	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
+	must(err)
 }
 
 func additionalCostStatements(t *testing.T, db *merchant.Store, author commerce.Author) {

@@ -30,11 +30,13 @@ type influencerPage struct {
 	Known              []detailLine
 	Details            *site.Form // of the person
 	Links, Coupon      *site.Form // to add
+	Erase              *site.Form // the person; nil: may not
 	Cost, Entry        *site.Form
 	Entries            []entryLine // by hand, of the ledger
 	Results            any         // of chosen days
 	Alert              string
 	Archived           string // since when; empty: it is not
+	Restores           bool   // the person may take it back
 }
 
 type campaignBlock struct {
@@ -116,13 +118,20 @@ func (s *Pages) campaignOptions(v site.Request, i commerce.Influencer, all bool)
 // showInfluencer shows the influencer whose id the address has. Forms that are nil
 // are shown empty.
 func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Request, status int, page influencerPage) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
+	if i, ok := s.influencerOf(w, r, v); ok {
+		s.showKnown(w, r, v, i, status, page)
 	}
+}
+
+// showKnown shows an influencer, also one who is archived.
+func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, status int,
+	page influencerPage) {
 	v.Here = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
 	page.Head, page.ID, page.Name, page.Category = v.Head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
 	page.Orders = site.StorePath(site.OrdersPath, v.Current.CompanyID, "influencer", i.InfluencerID)
+	if page.Erase == nil && page.Owner {
+		page.Erase = eraseForm(v, nil)
+	}
 	if page.Links == nil {
 		page.Links = s.linksForm(v, nil)
 	}
@@ -133,6 +142,7 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 		page.Cost = s.agreementForm(v, i, nil)
 	}
 	if !i.ArchivedAt.IsZero() {
+		page.Restores = page.Owner
 		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
 	}
 	if page.Known = viewDetails(v, i.Details); page.Details == nil {

@@ -30,6 +30,8 @@ type influencersPage struct {
 	Form        *site.Form // to register one
 	List        []influencerLine
 	More, First string
+	Archived    bool   // the list is of those who are archived
+	Other       string // path of the other list: of those who are, or are not
 	Import      string // path of the page on which a spreadsheet is uploaded
 }
 
@@ -54,6 +56,8 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencerPath + "/entries", Owner: true, Handle: s.addEntry},
 		{Pattern: "POST " + site.InfluencerPath + "/unproven", Owner: true, Handle: s.setUnproven},
 		{Pattern: "POST " + site.InfluencerPath + "/archive", Owner: true, Handle: s.archive},
+		{Pattern: "POST " + site.InfluencerPath + "/restore", Owner: true, Handle: s.restore},
+		{Pattern: "POST " + site.InfluencerPath + "/erase", Owner: true, Handle: s.erase},
 		{Pattern: "GET " + site.InfluencerPath + "/qr.svg", Handle: s.linkCode},
 	}
 }
@@ -73,7 +77,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		number, err = strconv.Atoi(query.Get("page"))
 	}
 	if err != nil || number < 1 || number > maxInfluencerPage || sort != "" && !slices.Contains(commerce.InfluencerSorts, sort) ||
-		text != "" && !commerce.IsID(text) {
+		text != "" && !commerce.IsID(text) || query.Get("state") != "" && query.Get("state") != stateArchived {
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
@@ -83,10 +87,17 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		page.Sorts = append(page.Sorts,
 			site.Option{Value: name, Label: v.Lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
 	}
+	page.Archived = query.Get("state") == stateArchived
+	state, other := query.Get("state"), stateArchived
+	if page.Archived {
+		other = ""
+	}
+	page.Other = site.StorePath(site.InfluencersPath, v.Current.CompanyID, "state", other)
 	page.File = site.StorePath(site.InfluencersPath+site.CSVEnding, v.Current.CompanyID, "q", text, "sort", sort)
 	search, err := s.influencerSearch(v, text, sort)
 	var list []commerce.InfluencerSummary
 	if err == nil {
+		search.Archived = page.Archived
 		search.Offset, search.Limit = (number-1)*influencersPerPage, influencersPerPage+1
 		list, err = s.db.FindInfluencers(r.Context(), v.Current.CompanyID, search)
 	}
@@ -95,7 +106,8 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	at := func(number int) string {
-		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "page", strconv.Itoa(number))
+		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "state", state,
+			"page", strconv.Itoa(number))
 	}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]

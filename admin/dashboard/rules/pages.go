@@ -27,6 +27,8 @@ type Config struct {
 	Previews Previews
 	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
 	Hasher *identity.Hasher
+	// Partners changes influencers as a whole.
+	Partners Partners
 	// Importer registers the lines of a spreadsheet.
 	Importer Importer
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
@@ -85,6 +87,7 @@ type Pages struct {
 	previews   Previews
 	hasher     *identity.Hasher
 	imports    Importer
+	partners   Partners
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	results    func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
 	shortBase  string
@@ -93,7 +96,7 @@ type Pages struct {
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		imports: config.Importer, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
+		imports: config.Importer, partners: config.Partners, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

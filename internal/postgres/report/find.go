@@ -135,7 +135,7 @@ func summaryColumns(s *commerce.InfluencerSummary) postgres.Columns {
 	}
 }
 
-// FindInfluencers lists influencers that are not archived, with what they sold: the sums by
+// FindInfluencers lists influencers that are not archived, or those that are, with what they sold: the sums by
 // day of approved orders.
 func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(summaryColumns), `
@@ -145,13 +145,13 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			select influencer_id, sum(orders)::bigint as orders, sum(sales_minor) as total, sum(commission_minor) as commission
 			from sale_day where company_id = @company_id and day >= @from::date and currency = @currency and influencer_id <> ''
 			group by influencer_id) s on s.influencer_id = i.influencer_id::text
-		where i.company_id = @company_id and i.archived_at is null and (strpos(i.name_folded, @name) > 0 or exists (
+		where i.company_id = @company_id and (i.archived_at is not null) = @archived and (strpos(i.name_folded, @name) > 0 or exists (
 			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code
 			and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
 			i.name_folded, i.influencer_id limit @limit offset @offset`,
 		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": fold.Name(s.Text),
-			"code": fold.Code(s.Text), "sort": s.Sort, "limit": s.Limit, "offset": s.Offset})
+			"code": fold.Code(s.Text), "sort": s.Sort, "archived": s.Archived, "limit": s.Limit, "offset": s.Offset})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find influencers of %s: %w", companyID, postgres.Translate(err))
 	}

@@ -1,0 +1,45 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// EraseInfluencer removes for good what is known of an influencer's person, archived or not: contacts, document, Pix key,
+// handles, notes and the keyed hashes of them. The name, which is part of links and orders, and what closed statements
+// froze stay. The influencer is named by the name, and by the id unless it is empty; then it is who has the name,
+// else who had it last. An unknown one is commerce.ErrNotFound. To erase again changes nothing.
+func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error {
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
+		var known string
+		if err := c.tx.QueryRow(ctx, `
+			select influencer_id::text, name from influencer
+			where company_id = $1 and name_folded = $2 and ($3::uuid is null or influencer_id = $3)
+			order by archived_at desc nulls first, created_at desc limit 1`,
+			c.change.CompanyID, fold.Name(name), postgres.NullIfEmpty(influencerID)).Scan(&influencerID, &known); err != nil {
+			return err
+		}
+		if _, err := c.tx.Exec(ctx, `delete from influencer_personal where company_id = $1 and influencer_id = $2`,
+			c.change.CompanyID, influencerID); err != nil {
+			return err
+		}
+		if _, err := c.tx.Exec(ctx, `delete from influencer_identity where company_id = $1 and influencer_id = $2`,
+			c.change.CompanyID, influencerID); err != nil {
+			return err
+		}
+		c.change.Action, c.change.Subject, c.change.Detail = "influencer.erase", influencerID, map[string]any{"name": known}
+		if err := c.forgetRepeats(ctx); err != nil {
+			return err
+		}
+		return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: erase influencer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package merchant
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/wire"
+)
+
+// archivedPart is a row that was archived together with its influencer.
+type archivedPart struct {
+	id, campaignID, code, folded string
+	url, campaign                string // of a link
+	from, to                     string // of a coupon
+}
+
+func restoredCampaignColumns(p *archivedPart) postgres.Columns {
+	return postgres.Columns{postgres.Into("campaign_id", &p.id)}
+}
+
+func restoredLinkColumns(p *archivedPart) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("l.link_id::text", &p.id), postgres.Into("l.campaign_id", &p.campaignID), postgres.Into("l.code", &p.code),
+		postgres.Into("l.url", &p.url), postgres.Into("g.name", &p.campaign),
+	}
+}
+
+func restoredCouponColumns(p *archivedPart) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("coupon_id::text", &p.id), postgres.Into("campaign_id", &p.campaignID), postgres.Into("code", &p.code),
+		postgres.Into("code_folded", &p.folded),
+		postgres.Into("lower(period)", postgres.Day(&p.from)), postgres.Into("upper(period)", postgres.DayBefore(&p.to)),
+	}
+}
+
+// RestoreInfluencer undoes ArchiveInfluencer: the influencer, and the campaigns, links and coupons that were archived
+// at the same instant, are as if they had never been archived. A coupon whose code somebody else has in one of its days
+// stays archived, and agreements do. One that is not archived is commerce.ErrNotFound; where another influencer has the
+// name now it is commerce.ErrNameTaken.
+func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID string) (commerce.Restored, error) {
+	var restored commerce.Restored
+	err := s.changeRules(ctx, author, func(c *ruleChange) error {
+		var name string
+		var taken bool
+		if err := c.tx.QueryRow(ctx, `
+			select name, exists (select 1 from influencer o where o.company_id = i.company_id and o.name_folded = i.name_folded
+				and o.archived_at is null)
+			from influencer i where company_id = $1 and influencer_id = $2 and archived_at is not null`,
+			c.change.CompanyID, influencerID).Scan(&name, &taken); err != nil {
+			return err
+		}
+		if taken {
+			return commerce.ErrNameTaken
+		}
+		for _, step := range []func(context.Context, string, string, *commerce.Restored) error{
+			c.restoreCampaigns, c.restoreLinks, c.restoreCoupons,
+		} {
+			if err := step(ctx, influencerID, name, &restored); err != nil {
+				return err
+			}
+		}
+		if _, err := c.tx.Exec(ctx, `
+			update influencer set archived_at = null, rev = @rev where company_id = @company_id and influencer_id = @influencer_id`,
+			c.restoring(influencerID)); err != nil {
+			return err
+		}
+		c.change.Action, c.change.Subject, c.change.Detail = "influencer.restore", influencerID, map[string]any{
+			"name": name, "links": restored.Links, "coupons": restored.Coupons, "taken": notNil(restored.Taken)}
+		if err := c.forgetRepeats(ctx); err != nil {
+			return err
+		}
+		return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
+	})
+	if err != nil {
+		return commerce.Restored{}, fmt.Errorf("postgres: restore influencer: %w", err)
+	}
+	return restored, nil
+}
+
+// archivedWith is the instant at which an influencer was archived, and with it the parts that come back.
+const archivedWith = `(select i.archived_at from influencer i where i.company_id = @company_id and i.influencer_id = @influencer_id)`
+
+func (c *ruleChange) restoring(influencerID string) pgx.NamedArgs {
+	return pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID}
+}
+
+func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID, _ string, _ *commerce.Restored) error {
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCampaignColumns), `
+		update campaign set archived_at = null, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
+		returning `+postgres.List(restoredCampaignColumns), c.restoring(influencerID))
+	for _, campaign := range list {
+		rule := wire.Rule{Type: wire.RuleCampaign, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: campaign.id}
+		if err := c.outbox.rule(c.change, campaign.id, rule); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *ruleChange) restoreLinks(ctx context.Context, influencerID, name string, restored *commerce.Restored) error {
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredLinkColumns), `
+		update link l set archived_at = null, rev = @rev from campaign g
+		where l.company_id = @company_id and l.influencer_id = @influencer_id and l.archived_at = `+archivedWith+`
+			and g.company_id = l.company_id and g.campaign_id = l.campaign_id
+		returning `+postgres.List(restoredLinkColumns), c.restoring(influencerID))
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		link := wire.Link{V: 1, Rev: c.change.Rev, CompanyID: c.change.CompanyID, LinkID: l.id, InfluencerID: influencerID,
+			CampaignID: l.campaignID, URL: l.url, Influencer: name, Campaign: l.campaign}
+		if err := c.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.code, link); err != nil {
+			return err
+		}
+		rule := wire.Rule{Type: wire.RuleLink, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: l.campaignID}
+		if err := c.outbox.rule(c.change, l.id, rule); err != nil {
+			return err
+		}
+	}
+	restored.Links = len(list)
+	return nil
+}
+
+// restoreCoupons leaves those archived whose code somebody has in one of their days.
+func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID, _ string, restored *commerce.Restored) error {
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCouponColumns), `
+		update coupon k set deleted_at = null, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`
+			and not exists (select 1 from coupon o where o.company_id = @company_id and o.code_folded = k.code_folded
+				and o.period && k.period and o.deleted_at is null)
+		returning `+postgres.List(restoredCouponColumns), c.restoring(influencerID))
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		rule := wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: k.campaignID,
+			Code: k.folded, From: k.from, To: k.to}
+		if err := c.outbox.rule(c.change, k.id, rule); err != nil {
+			return err
+		}
+	}
+	restored.Coupons = len(list)
+	restored.Taken, err = postgres.Collect(ctx, c.tx, pgx.RowTo[string], `
+		select code from coupon where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`
+		order by code`, pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID})
+	return err
+}
