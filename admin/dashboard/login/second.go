@@ -95,7 +95,7 @@ func (s *Pages) begin(w http.ResponseWriter, r *http.Request, p account.Person, 
 	s.attempts.byPerson.Forget(p.ID)
 	s.tellFailures(w, r, login)
 	s.Log.Info("dashboard: logged in", "person", p.ID, "failed_since_last", login.Failures)
-	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // site.LocalPath leads to our pages alone
+	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 func (s *Pages) showCode(w http.ResponseWriter, r *http.Request, status int, page codePage) {
