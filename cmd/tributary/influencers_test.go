@@ -53,7 +53,8 @@ func TestADryRunStoresNothing(t *testing.T) {
 	}
 	// What a dry run says is what the run then does: the second line's coupon is the first one's.
 	for _, dryRun := range []bool{true, false} {
-		f(dryRun, "1 of 3 lines are refused: nothing was stored", "line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is the coupon of a line before")
+		f(dryRun, "1 of 3 lines are refused: nothing was stored",
+			"line 3: Beto, 1 links, coupon ANA20: refused, ANA20 is the coupon of a line before")
 	}
 	lines = slices.Delete(lines, 1, 2)
 	f(true, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: would be registered")

@@ -90,7 +90,8 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		page.List = append(page.List, row)
 	}
 	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
-	page.Begins = len(list) == 0 && after.IsZero() && page.Text+page.From+page.To+page.Coupon+page.Influencer+page.Credited+query.Get("status") == ""
+	page.Begins = len(list) == 0 && after.IsZero() &&
+		page.Text+page.From+page.To+page.Coupon+page.Influencer+page.Credited+query.Get("status") == ""
 	s.Render(w, r, http.StatusOK, "orders.html", page)
 }
 

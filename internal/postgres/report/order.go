@@ -57,7 +57,8 @@ const orderJoins = `
 // ofFilter is true for orders that a commerce.OrderFilter lists, but for its Coupon.
 const ofFilter = `
 	and (@status::int is null or o.status = @status) and (@influencer_id::uuid is null or p.influencer_id = @influencer_id)
-	and (not @uncredited::boolean or p.influencer_id is null) and (@from::date is null or o.day >= @from) and (@to::date is null or o.day <= @to)`
+	and (not @uncredited::boolean or p.influencer_id is null)
+	and (@from::date is null or o.day >= @from) and (@to::date is null or o.day <= @to)`
 
 var (
 	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins +
