@@ -167,7 +167,7 @@ func (w *walk) shape(at string, width int) {
 		wide: document.documentElement.scrollWidth, lang: document.documentElement.lang,
 		h1: document.querySelectorAll('h1').length, main: document.querySelectorAll('main').length,
 		unlabelled: [...document.querySelectorAll('input:not([type=hidden]), select, textarea')]
-			.filter(e => !e.labels.length).map(e => e.name).join(),
+			.filter(e => !e.labels.length && !e.ariaLabel).map(e => e.name).join(),
 		ids: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i).join(),
 		faint: [...document.querySelectorAll('input:not([type=hidden], [type=checkbox], [type=radio]), select, textarea')]
 			.filter(e => e.checkVisibility() && !e.disabled && edge(e) < 3).map(e => e.name + ' ' + edge(e).toFixed(2)).join(),
