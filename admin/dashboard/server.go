@@ -113,7 +113,8 @@ func New(config Config, deps Deps) (*Server, error) {
 	}
 	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher, Previews: deps.Previews}, deps.Database)
 	s.report = report.New(shared, config.SignsWait, deps.Database)
-	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules}, deps.Database)
+	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules, Hasher: deps.Hasher},
+		deps.Database)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package commerce
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // DataSubject names a customer or a visitor, in the words of data protection laws, who is to be erased, by at least one of these.
 type DataSubject struct {
@@ -57,8 +60,11 @@ const (
 
 // Erasure is an erasure that was asked for.
 type Erasure struct {
-	ErasureID string // UUID
-	State     string // Erasing or Erased
-	Orders    int64  // erased so far
-	Events    int64  // removed so far
+	ErasureID string    // UUID
+	State     string    // Erasing or Erased
+	Orders    int64     // erased so far
+	Events    int64     // removed so far
+	AskedAt   time.Time // of a list
+	DoneAt    time.Time // of a list; zero: it is not done
+	Kinds     []string  // of a list: of what the person was named by, as DataSubject.Kinds
 }

@@ -73,6 +73,8 @@ func keyStatements(t *testing.T, db *merchant.Store, company string) {
 	erasure, err := db.AskErasure(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, []string{"email"},
 		[]facts.Key{{Kind: facts.KeyEmail, Value: "k1:nobody"}}, rand.Reader)
 	must(err)
+	_, err = db.Erasures(ctx, company, 10)
+	must(err)
 	_, err = db.Erasure(ctx, company, erasure.ErasureID)
 	must(err)
 	key, text, err := db.CreateAPIKey(ctx, account.NewAPIKey{CompanyID: company, Scopes: account.Scopes, Actor: "test", Random: rand.Reader})

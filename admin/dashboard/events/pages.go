@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/identity"
 )
 
 // Config of the pages of events.
@@ -19,6 +22,8 @@ type Config struct {
 	// Without Log, the page of events says that there is no log here.
 	Log   EventLog
 	Rules RuleReader
+	// Hasher makes the keyed hashes by which a person is erased. nil: nobody can be.
+	Hasher *identity.Hasher
 }
 
 // Database is what the pages of events read and keep. Errors are internal/commerce's
@@ -34,6 +39,9 @@ type Database interface {
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
 	// StoredEvents returns which of the ids are stored events.
 	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
+	// AskErasure may return commerce.ErrTooManyErasures.
+	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
+	Erasures(ctx context.Context, companyID string, limit int) ([]commerce.Erasure, error)
 	// ErasedUntil returns, of the digests of keys, those of erased persons, and until when
 	// the person's events were erased.
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
@@ -46,6 +54,7 @@ type Pages struct {
 	edgeURL  string
 	eventLog EventLog
 	rules    RuleReader
+	hasher   *identity.Hasher
 	reading  *site.Turns // of pages whose events are read
 	indexMu  sync.Mutex
 	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
@@ -56,11 +65,11 @@ func New(shared *site.Site, config Config, db Database) (*Pages, error) {
 	if config.Log != nil && config.Rules == nil {
 		return nil, errNoRules
 	}
-	return &Pages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules,
+	return &Pages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules, hasher: config.Hasher,
 		reading: site.NewTurns("events are being read", readsOfEvents, personsReads)}, nil
 }
 
 // Routes are the pages and forms.
 func (s *Pages) Routes() []site.Route {
-	return slices.Concat(s.eventRoutes(), s.installRoutes())
+	return slices.Concat(s.eventRoutes(), s.installRoutes(), s.privacyRoutes())
 }

@@ -14,6 +14,7 @@ const (
 	OverviewPath    = "/dashboard/overview"
 	OrdersPath      = "/dashboard/orders"
 	ProductsPath    = "/dashboard/products"
+	PrivacyPath     = "/dashboard/privacy"
 	CouponsPath     = "/dashboard/coupons"
 	PathsPath       = "/dashboard/paths"
 	InfluencersPath = "/dashboard/influencers"

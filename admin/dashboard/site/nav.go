@@ -35,6 +35,7 @@ var storeMenu = []navPage{
 	{id: "settings", path: SettingsPath},
 	{id: "people", path: PeoplePath, owner: true},
 	{id: "audit", path: AuditPath, owner: true},
+	{id: "privacy", path: PrivacyPath, owner: true},
 }
 
 // Head is what every page of a store shows above its content.

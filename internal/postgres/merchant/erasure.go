@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -120,6 +121,28 @@ func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []st
 				where not exists (select 1 from erasure_key x where x.company_id = @company_id and x.erasure_id = e.erasure_id and x.kind = k.kind
 				and x.key = k.key))
 		order by e.rev limit 1`, pgx.NamedArgs{"company_id": companyID, "kinds": strings.Join(kinds, ","), "codes": codes, "keys": packed})
+}
+
+// Erasures lists a company's erasures, those that were asked for last first.
+func (s *Store) Erasures(ctx context.Context, companyID string, limit int) ([]commerce.Erasure, error) {
+	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (e commerce.Erasure, err error) {
+		var kinds string
+		var done *time.Time
+		if err := row.Scan(&e.ErasureID, &e.AskedAt, &kinds, &done, &e.Orders, &e.Events); err != nil {
+			return e, err
+		}
+		e.State, e.Kinds = commerce.Erasing, strings.Split(kinds, ",")
+		if done != nil {
+			e.State, e.DoneAt = commerce.Erased, *done
+		}
+		return e, nil
+	}, `
+		select erasure_id::text, asked_at, kinds, done_at, orders, events from erasure where company_id = @company_id
+		order by rev desc limit @most`, pgx.NamedArgs{"company_id": companyID, "most": limit})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: erasures of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
 }
 
 // Erasure returns an erasure; an unknown one is commerce.ErrNotFound.

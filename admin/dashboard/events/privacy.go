@@ -1,0 +1,106 @@
+package events
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+)
+
+// erasuresShown bounds the list, the newest first.
+const erasuresShown = 50
+
+// privacyPage is what templates/privacy.html shows.
+type privacyPage struct {
+	site.Head
+	Form *site.Form
+	List []erasureRow
+}
+
+type erasureRow struct {
+	ID, Asked, Kinds, Orders, Events string
+	Done                             string // when it was done; empty: not yet
+}
+
+func (s *Pages) privacyRoutes() []site.Route {
+	return []site.Route{
+		{Pattern: "GET " + site.PrivacyPath, Owner: true, Handle: s.privacy},
+		{Pattern: "POST " + site.PrivacyPath, Owner: true, Handle: s.erase},
+	}
+}
+
+func erasureForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "privacy", typed)
+	f.Add(site.Field{Name: "email", Type: "email", Max: 255})
+	f.Add(site.Field{Name: "phone", Type: "tel", Max: 255})
+	f.Add(site.Field{Name: "customer_id", Max: 255})
+	f.Add(site.Field{Name: "sure", Type: "check"})
+	return f
+}
+
+func (s *Pages) privacy(w http.ResponseWriter, r *http.Request, v site.Request) {
+	s.showPrivacy(w, r, v, http.StatusOK, erasureForm(v, nil))
+}
+
+func (s *Pages) showPrivacy(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
+	v.Here = site.StorePath(site.PrivacyPath, v.Current.CompanyID)
+	list, err := s.db.Erasures(r.Context(), v.Current.CompanyID, erasuresShown)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page, zone := privacyPage{Head: v.Head(v.Lang.T("privacy.title"), "privacy"), Form: f}, site.ZoneOf(v.Current.Timezone)
+	for _, e := range list {
+		var kinds []string
+		for _, kind := range e.Kinds {
+			kinds = append(kinds, site.TextOf(v.Lang, "privacy."+kind, kind))
+		}
+		row := erasureRow{ID: e.ErasureID, Asked: v.Lang.Instant(e.AskedAt.In(zone)), Kinds: strings.Join(kinds, ", "),
+			Orders: v.Lang.Count(e.Orders), Events: v.Lang.Count(e.Events)}
+		if !e.DoneAt.IsZero() {
+			row.Done = v.Lang.Instant(e.DoneAt.In(zone))
+		}
+		page.List = append(page.List, row)
+	}
+	s.Render(w, r, status, "privacy.html", page)
+}
+
+// erase asks to erase a person, as POST /erasures does. What names the person goes no further than its keyed hashes.
+func (s *Pages) erase(w http.ResponseWriter, r *http.Request, v site.Request) {
+	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	f := erasureForm(v, r.PostForm)
+	person := commerce.DataSubject{Email: get("email"), Phone: get("phone"), CustomerID: get("customer_id")}
+	f.Refuse(person.Check(), nil)
+	if get("sure") != "yes" {
+		f.Fail("sure", v.Lang.T("privacy.not_sure"))
+	}
+	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+	if err != nil || s.hasher == nil {
+		s.Unavailable(w, r, errors.Join(err, errNoHasher))
+		return
+	}
+	keys, wrong := facts.SubjectKeys(person, s.hasher.Company(company.CompanyID, company.Country))
+	for _, field := range wrong {
+		f.Fail(field, v.Lang.T("privacy.nobody"))
+	}
+	if !f.Failed() {
+		_, err = s.db.AskErasure(r.Context(), s.Author(v), person.Kinds(), keys, s.Random)
+	}
+	if errors.Is(err, commerce.ErrTooManyErasures) {
+		f.Fail("email", v.Lang.T("privacy.too_many", commerce.MaxErasing))
+		err = nil
+	}
+	switch {
+	case err != nil:
+		s.Unavailable(w, r, err)
+	case f.Failed():
+		s.showPrivacy(w, r, v, http.StatusUnprocessableEntity, f)
+	default:
+		site.Done(w, r, site.StorePath(site.PrivacyPath, v.Current.CompanyID), "erasure_asked")
+	}
+}
+
+var errNoHasher = errors.New("dashboard: there is no hashing secret: nobody can be found")
