@@ -44,7 +44,8 @@ func TestAPersonIsErasedOnThePage(t *testing.T) {
 	if page := s.readAs(owner, at); !contains(page, "Erased", " 3 12") {
 		t.Errorf("%s", page)
 	}
-	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); strings.Contains(log, "zq.maria") || strings.Contains(s.logged(), "zq.maria") {
+	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); strings.Contains(log, "zq.maria") ||
+		strings.Contains(s.logged(), "zq.maria") {
 		t.Error("a log says who was erased")
 	}
 	bia := s.join(account.RoleFinance, "bia@loja.example", s.Store.StoreID)
