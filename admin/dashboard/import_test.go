@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"html"
 	"mime/multipart"
@@ -9,11 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/tributary-io/tributary/admin/spreadsheet"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/test/await"
 )
 
 // upload sends the import's form: a file, and other fields as name and value.
@@ -125,6 +128,46 @@ func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {
 	analyst := s.join(account.RoleAnalyst, "bia@loja.example", s.Store.StoreID)
 	if status, _ := s.upload(analyst, brazilianFile); status != http.StatusForbidden {
 		t.Errorf("an analyst imports: %d", status)
+	}
+}
+
+// Whoever sends one import after another has the connection of one.
+func TestAPersonHasOneImportAtATime(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	owner.Timeout = 0
+	conn, err := pgx.Connect(t.Context(), s.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	tx, err := conn.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), `select 1 from company where company_id = $1 for update`, s.live)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan int)
+	go func() {
+		status, _ := s.upload(owner, brazilianFile)
+		first <- status
+	}()
+	await.Until(t, await.Long, func() bool {
+		var waiting int
+		err = tx.QueryRow(t.Context(), `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).
+			Scan(&waiting)
+		return err != nil || waiting == 1
+	}, func() string { return "the first import does not wait for the store's lock" })
+	if status, _ := s.upload(owner, brazilianFile); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("the second import: %d, %v", status, err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-first; status != http.StatusOK {
+		t.Errorf("the first import: %d", status)
 	}
 }
 

@@ -26,6 +26,9 @@ const (
 	importPath = site.InfluencersPath + "/import"
 	// importTime bounds one import; a page's own time is for pages. 5,000 lines took 24 s on two busy cores.
 	importTime = time.Minute
+	// importsAtOnce bounds the imports of all stores together, since each has a connection for as long as it lasts; of
+	// one person it is one.
+	importsAtOnce = 2
 	// problemsShown bounds the lines of which the page says why they are refused.
 	problemsShown = 100
 	// examplesShown is how many cells of a column the page shows.
@@ -111,6 +114,12 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 		refuse(page, err)
 		return
 	}
+	end, err := s.importing.Take(r.Context(), v.Access.PersonID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	defer end()
 	// Registering thousands takes longer than a page may. Where no deadline can be set, the server's own one counts.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)

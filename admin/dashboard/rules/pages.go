@@ -86,6 +86,7 @@ type Pages struct {
 	checkLinks func(ctx context.Context, urls []string) []error
 	previews   Previews
 	hasher     *identity.Hasher
+	importing  *site.Turns // of imports
 	imports    Importer
 	partners   Partners
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
@@ -96,7 +97,8 @@ type Pages struct {
 // New makes the pages.
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
-		imports: config.Importer, partners: config.Partners, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
+		importing: site.NewTurns("imports are under way", importsAtOnce, 1), imports: config.Importer,
+		partners: config.Partners, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}
