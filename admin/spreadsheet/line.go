@@ -1,6 +1,7 @@
 package spreadsheet
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -47,6 +48,26 @@ func (t *Table) Lines(how Reading) []Line {
 		lines = append(lines, Line{Number: r.number, Asked: read.registration(), Problems: read.problems})
 	}
 	return lines
+}
+
+// CheckLinks looks up the hosts of the links of lines where all else is right, all at once. check says of each address why
+// it is refused, or nil.
+func CheckLinks(ctx context.Context, lines []Line, check func(ctx context.Context, urls []string) []error, page *lang.Printer) {
+	var urls []string
+	var of []*Line
+	for i := range lines {
+		if len(lines[i].Problems) > 0 {
+			continue
+		}
+		for _, url := range lines[i].Asked.Links {
+			urls, of = append(urls, url), append(of, &lines[i])
+		}
+	}
+	for n, err := range check(ctx, urls) {
+		if err != nil {
+			of[n].Problems = append(of[n].Problems, urls[n]+" "+site.ViolationText(page, commerce.Violation{Message: err.Error()}))
+		}
+	}
 }
 
 // reader reads one line.

@@ -53,7 +53,7 @@ func newInfluencersImport() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			checkLinks(ctx, lines)
+			spreadsheet.CheckLinks(ctx, lines, admin.CheckLinks, in.english)
 			results, err := importInfluencers(ctx, db, company, lines, dryRun)
 			if asJSON {
 				return errors.Join(writeJSON(cmd.OutOrStdout(), results), err)
@@ -120,21 +120,6 @@ func readSpreadsheet(ctx context.Context, db stores, company string, in io.Reade
 	return table.Lines(spreadsheet.Reading{File: words.file, Page: words.english,
 		Today: time.Now().In(site.ZoneOf(store.Timezone)).Format(time.DateOnly), Company: company, Country: store.Country,
 		Hasher: words.hasher}), nil
-}
-
-// checkLinks looks up the hosts of the links of lines where all else is right.
-func checkLinks(ctx context.Context, lines []spreadsheet.Line) {
-	for i := range lines {
-		line := &lines[i]
-		if len(line.Problems) > 0 {
-			continue
-		}
-		for n, err := range admin.CheckLinks(ctx, line.Asked.Links) {
-			if err != nil {
-				line.Problems = append(line.Problems, line.Asked.Links[n]+" "+err.Error())
-			}
-		}
-	}
 }
 
 // What became of a line.

@@ -105,9 +105,7 @@ func (s *Pages) undoPayment(w http.ResponseWriter, r *http.Request, v site.Reque
 // where it chose none or too many.
 func (s *Pages) chosenOf(r *http.Request, v site.Request) (list []commerce.Statement, versions map[string]string, ok bool, err error) {
 	if r.PostForm.Get("all") != "" {
-		due := false
-		filter := commerce.StatementFilter{State: commerce.StatementClosed, Carried: &due}
-		list, err = s.db.Statements(r.Context(), v.Current.CompanyID, filter, commerce.StatementCursor{}, commerce.MostPaidAtOnce+1)
+		list, err = s.dueStatements(r.Context(), v)
 		if err != nil || len(list) == 0 {
 			return nil, nil, false, err
 		}

@@ -30,11 +30,16 @@ type pixRow struct {
 	Why                                  string // there is no code
 }
 
-// duePayees reads the statements that are to be paid, at most commerce.MostPaidAtOnce and one, and to whom.
-func (s *Pages) duePayees(ctx context.Context, v site.Request) ([]commerce.Statement, map[string]commerce.Details, error) {
-	due := false
-	list, err := s.db.Statements(ctx, v.Current.CompanyID, commerce.StatementFilter{State: commerce.StatementClosed, Carried: &due},
+// dueStatements reads the statements that are to be paid, at most commerce.MostPaidAtOnce and one.
+func (s *Pages) dueStatements(ctx context.Context, v site.Request) ([]commerce.Statement, error) {
+	carried := false
+	return s.db.Statements(ctx, v.Current.CompanyID, commerce.StatementFilter{State: commerce.StatementClosed, Carried: &carried},
 		commerce.StatementCursor{}, commerce.MostPaidAtOnce+1)
+}
+
+// duePayees reads the statements that are to be paid, and to whom.
+func (s *Pages) duePayees(ctx context.Context, v site.Request) ([]commerce.Statement, map[string]commerce.Details, error) {
+	list, err := s.dueStatements(ctx, v)
 	if err != nil {
 		return nil, nil, err
 	}

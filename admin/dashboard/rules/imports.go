@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,18 +142,16 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 // uploaded is the file that was chosen, else the one of the step before.
 func uploaded(r *http.Request) ([]byte, error) {
 	file, _, err := r.FormFile("file")
-	if errors.Is(err, http.ErrMissingFile) {
-		return []byte(r.PostForm.Get("text")), nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, http.ErrMissingFile) {
 		return nil, err
 	}
-	defer file.Close()
-	raw, err := io.ReadAll(file) // of a body that is bounded
-	if len(raw) == 0 && err == nil {
-		raw = []byte(r.PostForm.Get("text"))
+	if err == nil {
+		defer file.Close()
+		if raw, err := io.ReadAll(file); len(raw) > 0 || err != nil { // of a body that is bounded
+			return raw, err
+		}
 	}
-	return raw, err
+	return []byte(r.PostForm.Get("text")), nil
 }
 
 func (s *Pages) importColumns(v site.Request, table *spreadsheet.Table) (list []importColumn) {
@@ -179,7 +176,7 @@ func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsh
 	}
 	lines := table.Lines(spreadsheet.Reading{File: v.Lang, Page: v.Lang, Today: s.DayOf(v), Company: store.CompanyID,
 		Country: store.Country, Hasher: s.hasher})
-	s.checkImportedLinks(ctx, v, lines)
+	spreadsheet.CheckLinks(ctx, lines, s.checkLinks, v.Lang)
 	var asked []commerce.Registration
 	var of []int // of which line each is
 	for i, line := range lines {
@@ -209,42 +206,17 @@ func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsh
 	return stored, nil
 }
 
-// checkImportedLinks looks up the hosts of the links of lines where all else is right.
-func (s *Pages) checkImportedLinks(ctx context.Context, v site.Request, lines []spreadsheet.Line) {
-	var urls []string
-	var of []int
-	for i, line := range lines {
-		if len(line.Problems) > 0 {
-			continue
-		}
-		for _, url := range line.Asked.Links {
-			urls, of = append(urls, url), append(of, i)
-		}
-	}
-	for n, err := range s.checkLinks(ctx, urls) {
-		if err != nil {
-			line := &lines[of[n]]
-			line.Problems = append(line.Problems, urls[n]+" "+site.ViolationText(v.Lang, commerce.Violation{Message: err.Error()}))
-		}
-	}
-}
-
 // importRefusal says why a line that reads well is not registered.
 func importRefusal(v site.Request, asked commerce.Registration, why error) string {
-	var conflict *commerce.CouponConflictError
-	var known *commerce.PayeeKnownError
+	var payee *commerce.PayeeKnownError
+	_, words, known := refusalOf(v.Lang, why)
 	switch {
-	case errors.As(why, &conflict) && len(conflict.Conflicts) > 0:
-		c := conflict.Conflicts[0]
-		return v.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, v.Lang.Period(c.StartDate, c.EndDate))
-	case errors.As(why, &conflict) && len(asked.Coupons) > 0:
+	case len(words) > 0:
+		return strings.Join(words, "; ")
+	case known: // no stored coupon is in the way: one of the same import is
 		return v.Lang.T("import.coupon_before", asked.Coupons[0].Code)
-	case errors.As(why, &known):
+	case errors.As(why, &payee):
 		return v.Lang.T("import.payee_known")
-	case errors.Is(why, commerce.ErrTooManyCosts):
-		return v.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts)
-	case errors.Is(why, commerce.ErrCampaignTaken), errors.Is(why, commerce.ErrCampaignName):
-		return v.Lang.T("influencer.campaign_taken")
 	}
 	return why.Error()
 }
@@ -258,7 +230,7 @@ func (p *importPage) tell(v site.Request, lines []spreadsheet.Line, good int) {
 		}
 		if bad++; bad <= problemsShown {
 			p.Problems = append(p.Problems, importProblem{Line: strconv.Itoa(line.Number), Name: line.Asked.Name,
-				Text: strings.Join(slices.Clip(line.Problems), "; ")})
+				Text: strings.Join(line.Problems, "; ")})
 		}
 	}
 	p.Said, p.MaySave, p.Partial = v.Lang.N("import.would", int64(good)), good > 0, good > 0 && bad > 0

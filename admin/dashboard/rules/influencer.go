@@ -10,6 +10,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -327,23 +328,34 @@ func (s *Pages) removeHere(w http.ResponseWriter, r *http.Request, v site.Reques
 // refuseRule shows an error of the database that is the person's to correct; false
 // for another error.
 func (s *Pages) refuseRule(r *http.Request, f *site.Form, err error) bool {
+	if s.Stale(r, f, err) {
+		return true
+	}
+	field, words, known := refusalOf(f.Lang, err)
+	for _, text := range words {
+		f.Fail(field, text)
+	}
+	return known
+}
+
+// refusalOf says why the database refused a rule, and which field of the forms that is about. words are empty where what it
+// conflicts with is gone meanwhile. known is false for an error that is not the person's to correct.
+func refusalOf(l *lang.Printer, err error) (field string, words []string, known bool) {
 	var conflict *commerce.CouponConflictError
 	switch {
-	case s.Stale(r, f, err):
 	case errors.As(err, &conflict):
 		for _, c := range conflict.Conflicts {
-			f.Fail("code", f.Lang.T("influencer.coupon_conflict", c.Code, c.Influencer, f.Lang.Period(c.StartDate, c.EndDate)))
+			words = append(words, l.T("influencer.coupon_conflict", c.Code, c.Influencer, l.Period(c.StartDate, c.EndDate)))
 		}
+		return "code", words, true
 	case errors.Is(err, commerce.ErrTooManyCosts):
-		f.Fail("var_fee", f.Lang.T("influencer.too_many_costs", commerce.MaxLiveCosts))
+		return "var_fee", []string{l.T("influencer.too_many_costs", commerce.MaxLiveCosts)}, true
 	case errors.Is(err, commerce.ErrOwedTooEarly):
-		f.Fail("owed_from", f.Lang.T("violation.is_more_than_d_days_ago", commerce.MaxEntryAge))
+		return "owed_from", []string{l.T("violation.is_more_than_d_days_ago", commerce.MaxEntryAge)}, true
 	case errors.Is(err, commerce.ErrCampaignTaken), errors.Is(err, commerce.ErrCampaignName):
-		f.Fail("campaign", f.Lang.T("influencer.campaign_taken"))
-	default:
-		return false
+		return "campaign", []string{l.T("influencer.campaign_taken")}, true
 	}
-	return true
+	return "", nil, false
 }
 
 func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
