@@ -34,6 +34,18 @@ func NormalDocument(raw string) (document, kind string) {
 	return "", ""
 }
 
+// ShownDocument returns a CPF or CNPJ with the signs between its groups, and another text as it is.
+func ShownDocument(document string) string {
+	d := document
+	switch {
+	case len(d) == cpfLength && NormalCPF(d) == d:
+		return d[:3] + "." + d[3:6] + "." + d[6:9] + "-" + d[9:]
+	case len(d) == cnpjLength && NormalCNPJ(d) == d:
+		return d[:2] + "." + d[2:5] + "." + d[5:8] + "/" + d[8:12] + "-" + d[12:]
+	}
+	return document
+}
+
 // checked returns the characters of a number without the signs between its groups, where it has so
 // many and its last two are the right check digits.
 func checked(raw string, length int, letters bool) string {
@@ -77,15 +89,4 @@ func checkDigit(text string, again bool) byte {
 		return byte('0' + 11 - rest)
 	}
 	return '0'
-}
-
-// ShownDocument writes a CPF or CNPJ in its groups; any other text as it is.
-func ShownDocument(document string) string {
-	switch d := document; len(d) {
-	case 11:
-		return d[:3] + "." + d[3:6] + "." + d[6:9] + "-" + d[9:]
-	case 14:
-		return d[:2] + "." + d[2:5] + "." + d[5:8] + "/" + d[8:12] + "-" + d[12:]
-	}
-	return document
 }

@@ -2,6 +2,7 @@ package commerce
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 )
@@ -64,6 +65,15 @@ func (t Terms) Text() string {
 		text += " + "
 	}
 	return text + FormatMinor(t.FixedBRLMinor, BRL)
+}
+
+// RateText are the line's rates as Terms.Text writes them; empty: there are none.
+func (l *StatementLine) RateText() string {
+	var list []string
+	for _, t := range l.Rates() {
+		list = append(list, t.Text())
+	}
+	return strings.Join(list, " + ")
 }
 
 // Name is what the shop calls the line's order, else its id.

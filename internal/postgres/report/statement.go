@@ -102,17 +102,20 @@ func (r *Reader) Statement(ctx context.Context, companyID, statementID string) (
 	return s, nil
 }
 
+// storedParties are whom a statement is of.
+type storedParties struct {
+	statementID string
+	commerce.Parties
+}
+
+func partyColumns(p *storedParties) postgres.Columns {
+	return append(postgres.Columns{postgres.Into("y.statement_id::text", &p.statementID)}, postgres.PartyColumns(&p.Parties)...)
+}
+
 // Parties returns whom closed statements are of, by their ids.
 func (r *Reader) Parties(ctx context.Context, companyID string, statementIDs []string) (map[string]commerce.Parties, error) {
-	type row struct {
-		id string
-		commerce.Parties
-	}
-	columns := func(r *row) postgres.Columns {
-		return append(postgres.Columns{postgres.Into("y.statement_id::text", &r.id)}, postgres.PartyColumns(&r.Parties)...)
-	}
-	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(columns), `
-		select `+postgres.List(columns)+` from statement_party y
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(partyColumns), `
+		select `+postgres.List(partyColumns)+` from statement_party y
 		where y.company_id = @company_id and y.statement_id = any(@statement_ids::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "statement_ids": statementIDs})
 	if err != nil {
@@ -120,7 +123,7 @@ func (r *Reader) Parties(ctx context.Context, companyID string, statementIDs []s
 	}
 	parties := make(map[string]commerce.Parties, len(list))
 	for i := range list {
-		parties[list[i].id] = list[i].Parties
+		parties[list[i].statementID] = list[i].Parties
 	}
 	return parties, nil
 }
@@ -184,14 +187,6 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 		return nil, fmt.Errorf("postgres: lines of statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
 	}
 	return list, nil
-}
-
-// CompanyName returns a company's name. An unknown company is commerce.ErrNotFound.
-func (r *Reader) CompanyName(ctx context.Context, companyID string) (name string, err error) {
-	if err := r.db.Pool().QueryRow(ctx, `select name from company where company_id = $1`, companyID).Scan(&name); err != nil {
-		return "", fmt.Errorf("postgres: name of %s: %w", companyID, postgres.Translate(err))
-	}
-	return name, nil
 }
 
 // Today returns a company's time zone, and its day at an instant, YYYY-MM-DD. An unknown

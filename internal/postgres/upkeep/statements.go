@@ -268,15 +268,15 @@ func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, 
 
 // Parties returns who a statement of an influencer is of, as they are now.
 func (t Statements) Parties(ctx context.Context, companyID, influencerID string) (p commerce.Parties, err error) {
-	args := pgx.NamedArgs{"company_id": companyID, "influencer_id": influencerID}
-	if err := t.tx.QueryRow(ctx, `select coalesce(nullif(legal_name, ''), name), tax_id from company where company_id = @company_id`, args).
+	if err := t.tx.QueryRow(ctx, `select coalesce(nullif(legal_name, ''), name), tax_id from company where company_id = $1`, companyID).
 		Scan(&p.Store.Name, &p.Store.Document); err != nil {
 		return p, fmt.Errorf("store of a statement: %w", err)
 	}
 	if err := t.tx.QueryRow(ctx, `
 		select i.name, coalesce(d.document, ''), coalesce(d.pix_type, ''), coalesce(d.pix_key, ''), d.pix_at, coalesce(d.pix_by, '')
 		from influencer i left join influencer_personal d on d.company_id = @company_id and d.influencer_id = i.influencer_id
-		where i.company_id = @company_id and i.influencer_id = @influencer_id`, args).Scan(&p.Influencer.Name, &p.Influencer.Document,
+		where i.company_id = @company_id and i.influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": influencerID}).Scan(&p.Influencer.Name, &p.Influencer.Document,
 		&p.Pix.Type, &p.Pix.Key, postgres.ZeroIfNull(&p.PixChanged.At), &p.PixChanged.Actor); err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return p, fmt.Errorf("influencer of a statement: %w", err)
 	}
