@@ -172,7 +172,8 @@ func TestTheListOfOrdersAddsUpAndGoesBack(t *testing.T) {
 	ana := s.Influencer(s.live, "Ana Prado")
 	start := time.Now().Add(-1000 * time.Hour)
 	for i := range 110 {
-		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("n%03d", i), TotalMinor: 1000, CreatedAt: start.Add(time.Duration(i) * time.Hour)}
+		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("n%03d", i), TotalMinor: 1000,
+			CreatedAt: start.Add(time.Duration(i) * time.Hour)}
 		if i < 10 {
 			o.Status, o.InfluencerID, o.Evidence = commerce.OrderCancelled, ana, "coupon"
 		}
@@ -182,7 +183,8 @@ func TestTheListOfOrdersAddsUpAndGoesBack(t *testing.T) {
 	owner, at := s.loggedIn(), "/dashboard/orders?company="+s.live
 	read := func(path string) string { return strings.ReplaceAll(s.readRaw(owner, path), "\u00a0", " ") }
 	first := read(at)
-	if !contains(first, "111 orders · R$ 1,110.00 · R$ 1,010.00 approved", "date in the future", ">ahead<") || contains(first, "Later orders") {
+	if !contains(first, "111 orders · R$ 1,110.00 · R$ 1,010.00 approved", "date in the future", ">ahead<") ||
+		contains(first, "Later orders") {
 		t.Errorf("the first page: %s", first)
 	}
 	second := read(linkOf(t, first, "Earlier orders"))
@@ -193,7 +195,8 @@ func TestTheListOfOrdersAddsUpAndGoesBack(t *testing.T) {
 	if back := read(linkOf(t, third, "Later orders")); !contains(back, "n060", "n011", "Earlier orders", "Later orders") ||
 		contains(back, ">n010<", ">n061<") {
 		t.Errorf("back to the second page: %s", back)
-	} else if begin := read(linkOf(t, back, "Later orders")); !contains(begin, ">ahead<", ">n061<") || contains(begin, ">n060<", "Later orders") {
+	} else if begin := read(linkOf(t, back, "Later orders")); !contains(begin, ">ahead<", ">n061<") || contains(begin, ">n060<",
+		"Later orders") {
 		t.Errorf("back to the first page: %s", begin)
 	}
 	// An influencer is chosen by name.
@@ -201,7 +204,7 @@ func TestTheListOfOrdersAddsUpAndGoesBack(t *testing.T) {
 	if option == nil {
 		t.Fatal("Ana cannot be chosen")
 	}
-	if hers := read(at+"&credited="+option[1]); !contains(hers, "10 orders · R$ 100.00", "Only orders of Ana Prado",
+	if hers := read(at + "&credited=" + option[1]); !contains(hers, "10 orders · R$ 100.00", "Only orders of Ana Prado",
 		`<option value="`+ana+`" selected>`) || contains(hers, ">n010<", "approved ·") {
 		t.Errorf("hers: %s", hers)
 	}

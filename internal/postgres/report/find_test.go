@@ -129,7 +129,8 @@ func TestPagesBackwardsAndTotalsAreThoseOfTheList(t *testing.T) {
 		}
 	}
 	pending := commerce.OrderPending
-	for name, filter := range map[string]commerce.OrderFilter{"all": {}, "days": {From: "2026-03-11", To: "2026-03-14"}, "status": {Status: &pending},
+	for name, filter := range map[string]commerce.OrderFilter{"all": {}, "days": {From: "2026-03-11", To: "2026-03-14"},
+		"status":     {Status: &pending},
 		"influencer": {InfluencerID: ana}, "nobody": {Uncredited: true}, "coupon": {Coupon: "ANA10"}} {
 		filter.Limit = 100
 		all, err := fix.DB.Orders(t.Context(), company, filter)
