@@ -124,7 +124,8 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 		"3 orders R$ 2,468.00 Total R$ 2,468.00",
 		"100000 coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – R$ 1,234.50", "(email) coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – −R$ 1.00",
 		"It is no tax document")
-	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 cupom 22/03/2026 R$ 200,00 R$ 200,00 – R$ 1.234,50",
+	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00",
+		"100001 cupom 22/03/2026 R$ 200,00 R$ 200,00 – R$ 1.234,50",
 		"Não é documento fiscal")
 
 	answer, _ := s.get(path+"/csv", "en")
@@ -145,9 +146,8 @@ func TestAStatementNamesBothPartiesAndTheOrderAsTheShopDoes(t *testing.T) {
 	s := newLinkedSite(t, 0)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "demo-915", Name: "#915", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
 		InfluencerID: s.ana, Evidence: "link", CommissionMinor: 1800})
-	if _, _, err := s.DB.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: s.live, Actor: "test", Change: func(c *commerce.Settings) {
-		c.LegalName, c.TaxID = "Loja Exemplo Ltda", "11.222.333/0001-81"
-	}}); err != nil {
+	named := func(c *commerce.Settings) { c.LegalName, c.TaxID = "Loja Exemplo Ltda", "11.222.333/0001-81" }
+	if _, _, err := s.DB.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: s.live, Actor: "test", Change: named}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.DB.UpdateInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test"}, "Ana Prado", commerce.InfluencerChange{
@@ -158,7 +158,8 @@ func TestAStatementNamesBothPartiesAndTheOrderAsTheShopDoes(t *testing.T) {
 	s.Close(s.live)
 	const whole, key, store = "529.982.247-25", "ana@example.com", "Loja Exemplo Ltda CPF/CNPJ 11.222.333/0001-81"
 	_, linked := s.get(s.path(s.link), "pt-BR")
-	if !contains(linked, store, "Ana Prado CPF/CNPJ …4725 Chave Pix a…@example.com", "#915 pelo link 22/03/2026 R$ 200,00 R$ 200,00 – R$ 18,00") ||
+	if !contains(linked, store, "Ana Prado CPF/CNPJ …4725 Chave Pix a…@example.com",
+		"#915 pelo link 22/03/2026 R$ 200,00 R$ 200,00 – R$ 18,00") ||
 		strings.Contains(linked, "demo-915") {
 		t.Errorf("by the link: %s", linked)
 	}

@@ -192,9 +192,8 @@ func (s *Pages) inTurn(serve func(http.ResponseWriter, *http.Request, site.Reque
 // linked is the page of a statement.
 func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.LangOf(r), v.statement
-	page := linkedPage{Influencer: v.parties.Influencer.Name, Parties: v.parties, Number: statement.NumberText(), Period: printer.Period(statement.StartDate,
-		statement.EndDate),
-		CSV: v.csv, Back: v.back,
+	page := linkedPage{Influencer: v.parties.Influencer.Name, Parties: v.parties, Number: statement.NumberText(),
+		Period: printer.Period(statement.StartDate, statement.EndDate), CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
 	if page.Closed {
 		page.Issued = printer.Date(statement.ClosedAt.In(v.zone))
@@ -357,8 +356,8 @@ func lineCells(line *commerce.StatementLine, currency string) []string {
 		name, orderID = "", ""
 	}
 	return []string{kind, reports.CSVText(scrub.Text(name)), line.Day, known(line.Value(currency)), known(line.Base(currency)),
-		line.RateText(), string(line.Evidence), reports.CSVText(scrub.Text(line.Coupon)), commerce.FormatSum(line.AmountMinor, currency), currency,
-		reports.CSVText(scrub.Text(orderID))}
+		line.RateText(), string(line.Evidence), reports.CSVText(scrub.Text(line.Coupon)), commerce.FormatSum(line.AmountMinor, currency),
+		currency, reports.CSVText(scrub.Text(orderID))}
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.
