@@ -184,8 +184,7 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 // edgeSettings are those that decide about no order: edges alone read them, or they
 // concern statements or how long events are kept. After their change no order has to be computed again.
 var edgeSettings = map[string]bool{"minimum_payout": true, "legal_name": true, "tax_id": true, "retention_days": true, "country": true,
-	"origins": true, "limits": true,
-	"consent_policy": true}
+	"origins": true, "limits": true, "consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
