@@ -122,7 +122,9 @@ func TestAnAddressOfTheShopIsRemoved(t *testing.T) {
 // refusedPages fills the page "Connect your shop": addresses, and pages that may send nothing.
 func (s *site) refusedPages() {
 	s.t.Helper()
-	change := func(now *commerce.Settings) { now.Origins = []string{"https://www.outra.com.br", "https://xn--aa-4iaz.com.br"} }
+	change := func(now *commerce.Settings) {
+		now.Origins = []string{"https://www.outra.com.br", "https://xn--aa-4iaz.com.br"}
+	}
 	if _, _, err := s.DB.ChangeSettings(s.t.Context(),
 		commerce.SettingsChange{CompanyID: s.live, Actor: "cli", Change: change}); err != nil {
 		s.t.Fatal(err)
