@@ -45,6 +45,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.Signals(ctx, company)
 	must(err)
+	_, err = db.RefusedOrigins(ctx, company, noon)
+	must(err)
 	_, err = db.HasOrders(ctx, company)
 	must(err)
 	_, err = db.UnknownCodes(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 10)
