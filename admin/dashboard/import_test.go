@@ -144,7 +144,8 @@ func TestTheInfluencersFileIsTheirImport(t *testing.T) {
 		if files[0] != files[1] {
 			t.Errorf("the file:\n%s\nof those imported from it:\n%s", files[0], files[1])
 		}
-		want := []string{"\"1500,00\";por mês;01/01/2027;01/12/2026", "ANA10;01/11/2026;30/11/2026;12,5;2,50", "Verão", "'=Beto", "300,00", "@ana @ana.prado"}
+		want := []string{"\"1500,00\";por mês;01/01/2027;01/12/2026", "ANA10;01/11/2026;30/11/2026;12,5;2,50", "Verão", "'=Beto", "300,00",
+			"@ana @ana.prado"}
 		if !portuguese {
 			want = []string{"1500.00,monthly,2027-01-01,2026-12-01", "ANA10,2026-11-01,2026-11-30,12.5,2.50", "'=Beto", "300.00"}
 		}

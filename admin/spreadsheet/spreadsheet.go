@@ -26,7 +26,8 @@ const (
 
 // Fields are what a column can be read as, in the order in which pages offer them. Only name is needed.
 var Fields = []string{"name", "category", "campaign", "links", "coupon", "coupon_start", "coupon_end", "var_fee", "fixed_fee",
-	"value", "frequency", "owed_from", "cost_start", "cost_end", "coupon_only", "campaign_only", "campaign_id", "email", "phone", "document", "pix_type", "pix_key", "handles", "notes"}
+	"value", "frequency", "owed_from", "cost_start", "cost_end", "coupon_only", "campaign_only", "campaign_id", "email", "phone",
+	"document", "pix_type", "pix_key", "handles", "notes"}
 
 // headers are the fields by a column's header, as plain writes it. The fields' own names are headers too.
 var headers = map[string]string{

@@ -37,7 +37,8 @@ func (s *Pages) addPartners(ctx context.Context, v site.Request, f *site.ListFil
 				sold := figures[i.InfluencerID]
 				row["category"] = i.Category
 				row["orders_30_days"], row["currency"] = decimal.NewFromInt(sold.Orders).String(), currency
-				row["sales_30_days"], row["commission_30_days"] = site.MinorText(sold.TotalMinor, currency), site.MinorText(sold.CommissionMinor, currency)
+				row["sales_30_days"], row["commission_30_days"] = site.MinorText(sold.TotalMinor, currency), site.MinorText(sold.CommissionMinor,
+					currency)
 				if v.MayChange() { // others see them masked
 					addDetails(row, i.Details)
 				}
