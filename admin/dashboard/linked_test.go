@@ -263,7 +263,7 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 	if err != nil || len(table) != 1205 {
 		t.Fatalf("%d lines, %v", len(table), err)
 	}
-	if !slices.Equal(table[0][6:], []string{"kind", "order", "day", "value", "base", "rate", "evidence", "coupon", "amount", "currency",
+	if !slices.Equal(table[0][6:], []string{"kind", "order", "day", "order_value", "base", "rate", "evidence", "coupon", "amount", "currency",
 		"order_id"}) || !slices.ContainsFunc(table, func(row []string) bool {
 		return slices.Equal(row[6:], []string{"order", "'=1+2", "2026-03-22", "200.00", "200.00", "", "coupon", "", "-0.50", "BRL", "'=1+2"})
 	}) {

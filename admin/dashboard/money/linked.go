@@ -306,7 +306,7 @@ func takenBack(l *lang.Printer, text string) string {
 }
 
 // linkedHeader are the columns of a statement's file. Each row says of which statement it is.
-var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day", "value",
+var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day", "order_value",
 	"base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
 
 // linkedCSV is a statement as a table: the amount that was carried to it, then each order. The amounts sum to the total.

@@ -122,11 +122,13 @@ func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 var (
 	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
 		"paid",
-		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "links", "coupons_today", "costs", "amount",
-		"value", "base", "rate"}
+		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount",
+		"order_value", "base", "rate"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
-	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "issued_on"}
-	fileWords    = []string{"status", "state", "evidence", "frequency", "environment", "role", "outcome", "test", "carried", "kind"}
+	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "coupon_start", "coupon_end", "cost_start",
+		"cost_end", "owed_from", "issued_on"}
+	fileWords = []string{"status", "state", "evidence", "frequency", "environment", "role", "outcome", "test", "carried", "pix_type",
+		"coupon_only", "campaign_only", "kind"}
 )
 
 // isNumber reports whether a column has numbers.
