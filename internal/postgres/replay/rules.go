@@ -22,13 +22,15 @@ type ruleTable struct {
 var ruleTables = []ruleTable{
 	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule,
 		window_days,
-		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, hold_days,
+		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, self_purchase, hold_days,
 		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at`},
 	{name: "past_setting",
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
-			`hold_days, delivered_hold_days, passing_hosts`},
+			`self_purchase, hold_days, delivered_hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
+	{name: "influencer_identity", columns: `influencer_id, kind, key, since, until, field, shared, others, rev`},
+	{name: "self_purchase", columns: `order_id, influencer_id`},
 	{name: "campaign", columns: `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},
 	{name: "link", columns: `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
 	{name: "coupon", columns: `coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at, deleted_at`},
