@@ -126,6 +126,10 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 	}
 	c, refused := s.findCompany(ctx, batch.CompanyID)
 	if refused != nil {
+		if refused.code == codeOriginNotAllowed {
+			known, _ := s.directory.company(batch.CompanyID)
+			s.refused.add(known, string(requestOf(ctx).headers.origin), len(batch.Items))
+		}
 		return nil, refused
 	}
 	by := sender{trust: wire.TrustOpen}

@@ -74,6 +74,9 @@ type Config struct {
 	// answer, while requests are taken as ever; nil: never.
 	Leaving func() bool
 
+	// TellRefusedEvery is how often the processor is told of pages that are refused for their origin: 5 s.
+	TellRefusedEvery time.Duration
+
 	// Internal says that Server.Internal is served on a port of its own: then the
 	// public one has no /metrics, and its /readyz says only ready or not.
 	Internal bool
@@ -122,6 +125,7 @@ func (c Config) withDefaults() (Config, error) {
 	orDuration(&c.IdleTimeout, 60*time.Second)
 	orDuration(&c.DrainTimeout, 10*time.Second)
 	orDuration(&c.DirectoryFresh, 15*time.Second)
+	orDuration(&c.TellRefusedEvery, 5*time.Second)
 	orInt(&c.MaxBatchBytes, 768<<10)
 	orInt(&c.MaxQueuedBytes, 64<<20)
 	orInt(&c.MaxPartitionBytes, 16<<20)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // preflightAge is how long a browser may keep a preflight's answer. Chromium
@@ -18,7 +20,7 @@ const maxOrigin = 300
 // noOrigin is the Origin of a frame that has none: one in a sandbox, as Shopify's pixels
 // are, or a file's page. A company may list it. Any page can make such a frame: it never gets
 // credentials.
-const noOrigin = "null"
+const noOrigin = wire.NoOrigin
 
 // Headers of CORS that more than one place sets.
 const (

@@ -101,7 +101,7 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 		}),
 		untold: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total",
-			Help: "Requests of repeated events alone whose repeats are in no count, since Kafka did not answer.",
+			Help: "Notices of repeats alone, or of refused origins, whose events are in no count, since Kafka did not answer.",
 		}),
 		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total",

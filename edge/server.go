@@ -46,6 +46,7 @@ type Server struct {
 	open                    *guard.Connections
 	draining                atomic.Bool
 	failureLog              guard.LogLimiter
+	refused                 refusedOrigins
 }
 
 // New makes an edge and reads its snapshot; nothing is dialled or listened to yet.
@@ -69,6 +70,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		pools:      newPools(),
 		bots:       newBots(),
 		known:      &knownNetworks{known: map[networkOf]network{}},
+		refused:    refusedOrigins{companies: map[string]*refusedOf{}},
 		signer:     identity.NewSigner(deps.Hasher, deps.Previous),
 		seed:       maphash.MakeSeed(),
 		networks:   throttle.NewTable(config.NetworkPerSecond, float64(config.NetworkBurst), false),
@@ -126,6 +128,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	background.Go(func() { s.directory.checkEnd(following, s.deps.Directory) })
 	background.Go(func() { s.directory.saveSnapshots(following) })
 	background.Go(func() { s.open.Watch(following) })
+	background.Go(func() { s.tellRefused(following) })
 	if s.deps.Spool != nil {
 		s.batcher.Resume()
 		background.Go(func() { s.learnPartitions(following) })
@@ -147,6 +150,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	_ = listener.Close()
 	shutdown := s.http.ShutdownWithContext(drain)
 	closed()
+	s.tellRefusedNow() //nolint:contextcheck // a notice has a deadline of its own
 	s.batcher.Close(drain)
 	stop()
 	background.Wait()

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
-	"golang.org/x/net/publicsuffix"
 
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/publichost"
@@ -63,20 +62,8 @@ func writeCookie(ctx *fasthttp.RequestCtx, value string, last func(c *fasthttp.C
 	ctx.Response.Header.SetCookie(cookie)
 }
 
-// sameSite tells whether two hosts, with ports or without, share a registrable
-// domain, or are the same address.
-func sameSite(a, b string) bool {
-	a, b = hostname(a), hostname(b)
-	if a == "" || b == "" {
-		return false
-	}
-	if a == b {
-		return true
-	}
-	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
-	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
-	return errA == nil && errB == nil && siteA == siteB && !publichost.IsAddress(a)
-}
+// sameSite tells whether two hosts, with ports or without, are of one site.
+func sameSite(a, b string) bool { return publichost.SameSite(hostname(a), hostname(b)) }
 
 func hostname(host string) string {
 	if strings.Contains(host, ":") { // or SplitHostPort makes an error

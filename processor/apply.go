@@ -83,6 +83,7 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 func (a *application) countDelivery(ctx context.Context) error {
 	for i := range a.notices {
 		n := &a.notices[i]
+		a.deliveries.AddRefused(n, a.index.OwnSite)
 		a.deliveries.AddNotice(n, delivery.Source{Origin: a.index.OriginOf(n.Origin), Agent: n.Agent})
 	}
 	found, err := a.deliveries.Write(ctx, a.tx.Delivery, a.company)

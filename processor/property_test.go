@@ -92,7 +92,8 @@ func (s *shop) clear() {
 	s.empty("recompute_company", "recompute_span", "event_fact", "observation", "order_version", "order_personal", "orders", "order_key",
 		"product", "product_variant", "payout", "ledger_entry", "recompute", "delivery", "consumer_offset", "evidence_decision", "sale_day",
 		"credit_day", "product_day", "path_day", "product_month", "path_month", "journey_month", "traffic_month", "shopper_day",
-		"traffic_day", "click_day", "nonconverting_day", "nonconverting_count", "delivery_source", "delivery_seen", "delivery_day", "stream")
+		"traffic_day", "click_day", "nonconverting_day", "nonconverting_count", "delivery_source", "delivery_seen", "delivery_day", "stream",
+		"refused_origin")
 }
 
 // empty removes all rows of tables. A truncate makes new files of each table and index: of few rows it takes far longer.

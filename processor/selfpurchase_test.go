@@ -173,7 +173,7 @@ func TestAnArchivedInfluencerSharesNoIdentity(t *testing.T) {
 	k.buys("b", anasMail, "BET10")
 	want := []string{"a earned Beto", "b review Beto self_purchase"}
 	k.wants("Ana is archived", want...)
-	_, err = k.rules.RestoreInfluencer(k.ctx, k.author(), k.influencers[ana])
+	_, err = k.rules.RestoreInfluencer(k.ctx, k.author(), k.influencers[ana], "")
 	k.must(err)
 	k.told()
 	k.buys("c", anasMail, "BET10")

@@ -3,9 +3,11 @@ package dashboard_test
 import (
 	"encoding/csv"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -161,4 +163,64 @@ func TestOrdersOfOneInfluencer(t *testing.T) {
 	if text := s.readAs(owner, at); contains(text, "Only orders of") || !contains(text, "1001", "1002") {
 		t.Errorf("all: %s", text)
 	}
+}
+
+// The list says how many orders fit and what they add up to, goes back page by page, and marks an order of the future.
+func TestTheListOfOrdersAddsUpAndGoesBack(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ana := s.Influencer(s.live, "Ana Prado")
+	start := time.Now().Add(-1000 * time.Hour)
+	for i := range 110 {
+		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprintf("n%03d", i), TotalMinor: 1000,
+			CreatedAt: start.Add(time.Duration(i) * time.Hour)}
+		if i < 10 {
+			o.Status, o.InfluencerID, o.Evidence = commerce.OrderCancelled, ana, "coupon"
+		}
+		s.Put(o)
+	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "ahead", TotalMinor: 1000, CreatedAt: time.Now().Add(48 * time.Hour)})
+	owner, at := s.loggedIn(), "/dashboard/orders?company="+s.live
+	read := func(path string) string { return strings.ReplaceAll(s.readRaw(owner, path), "\u00a0", " ") }
+	first := read(at)
+	if !contains(first, "111 orders · R$ 1,110.00 · R$ 1,010.00 approved", "date in the future", ">ahead<") ||
+		contains(first, "Later orders") {
+		t.Errorf("the first page: %s", first)
+	}
+	second := read(linkOf(t, first, "Earlier orders"))
+	third := read(linkOf(t, second, "Earlier orders"))
+	if !contains(third, "n010", "n000", "Later orders") || contains(third, "Earlier orders", "date in the future") {
+		t.Errorf("the last page: %s", third)
+	}
+	if back := read(linkOf(t, third, "Later orders")); !contains(back, "n060", "n011", "Earlier orders", "Later orders") ||
+		contains(back, ">n010<", ">n061<") {
+		t.Errorf("back to the second page: %s", back)
+	} else if begin := read(linkOf(t, back, "Later orders")); !contains(begin, ">ahead<", ">n061<") || contains(begin, ">n060<",
+		"Later orders") {
+		t.Errorf("back to the first page: %s", begin)
+	}
+	// An influencer is chosen by name.
+	option := regexp.MustCompile(`<option value="(` + ana + `)">Ana Prado</option>`).FindStringSubmatch(first)
+	if option == nil {
+		t.Fatal("Ana cannot be chosen")
+	}
+	if hers := read(at + "&credited=" + option[1]); !contains(hers, "10 orders · R$ 100.00", "Only orders of Ana Prado",
+		`<option value="`+ana+`" selected>`) || contains(hers, ">n010<", "approved ·") {
+		t.Errorf("hers: %s", hers)
+	}
+	for _, bad := range []string{"&before=x", "&after=x", "&credited=x"} {
+		if status, _ := s.download(owner, at+bad); status != http.StatusBadRequest {
+			t.Errorf("%s: %d", bad, status)
+		}
+	}
+}
+
+// linkOf is where the page's link of that text leads.
+func linkOf(t *testing.T, page, text string) string {
+	t.Helper()
+	found := regexp.MustCompile(`<a href="([^"]+)">` + text + `</a>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("no link %q", text)
+	}
+	return html.UnescapeString(found[1])
 }

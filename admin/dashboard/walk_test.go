@@ -281,6 +281,7 @@ func fillSite(s *site) places {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "told", TotalMinor: 129990, InfluencerID: s.Influencer(s.live, "Dora Reis"),
 		Evidence: "coupon", CommissionMinor: 13499, DiscountCode: "ANA10", Explanation: sampleExplanation()})
 	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/?utm_source=google", nil)
+	s.refusedPages()
 	s.reject(s.live, "invalid_event_name", "event must match [A-Z][A-Z0-9_]{0,63}", 2)
 	link, statement := s.fillStatements(time.Now())
 	list, err := s.DB.Influencers(s.t.Context(), s.live, commerce.InfluencerCursor{}, 100)

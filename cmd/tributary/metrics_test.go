@@ -126,21 +126,28 @@ func TestAlertsAndDashboardNameWhatServicesExport(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	page := docsPage(t, "notes", "metrics.md")
+	for name := range exported {
+		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); strings.HasPrefix(name,
+			"tributary_") && !strings.Contains(page, "`"+base) {
+			t.Errorf("docs/notes/metrics.md does not tell of %s", base)
+		}
+	}
+	for _, name := range metricNames.FindAllString(page+docsPage(t, "operations.md"), -1) {
+		if !exported[name] {
+			t.Errorf("docs/notes/metrics.md or docs/operations.md tells of %s, which no service exports", name)
+		}
+	}
+}
+
+// docsPage reads a page of docs.
+func docsPage(t *testing.T, path ...string) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "docs"}, path...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range exported {
-		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); strings.HasPrefix(name,
-			"tributary_") && !strings.Contains(string(page), "`"+base) {
-			t.Errorf("docs/operations.md does not tell of %s", base)
-		}
-	}
-	for _, name := range metricNames.FindAllString(string(page), -1) {
-		if !exported[name] {
-			t.Errorf("docs/operations.md tells of %s, which no service exports", name)
-		}
-	}
+	return string(page)
 }
 
 // No word of a client becomes a label.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,12 +12,9 @@ import (
 
 // The block of commands for production in docs/operations.md is run as it is printed, with other addresses and folders.
 func TestTheBlockForProductionRunsAsPrinted(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := docsPage(t, "operations.md")
 	var block string
-	for _, m := range docsFence.FindAllStringSubmatch(string(page), -1) {
+	for _, m := range docsFence.FindAllStringSubmatch(page, -1) {
 		if strings.Contains(m[1], "TRIBUTARY_TOKEN_SECRET_FILE") {
 			block = m[1]
 		}

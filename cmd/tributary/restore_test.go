@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,11 +21,8 @@ import (
 // restoreCommands are the commands of "Backup and restore" in docs/operations.md, in their order.
 func restoreCommands(t *testing.T) (commands []string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "### Backup and restore")
+	page := docsPage(t, "operations.md")
+	_, section, _ := strings.Cut(page, "### Backup and restore")
 	_, steps, _ := strings.Cut(section, "\n1. ")
 	steps, _, _ = strings.Cut(steps, "\n#")
 	for _, m := range regexp.MustCompile("`(tributary [^`]+)`").FindAllStringSubmatch(steps, -1) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/publichost"
 )
 
 // OriginOf returns the origin of a page: one of the company's, facts.OtherOrigin, or "" for
@@ -24,6 +25,17 @@ func (x *Index) OriginOf(pageURL string) string {
 		return origin
 	}
 	return facts.OtherOrigin
+}
+
+// OwnSite reports whether an origin has the registrable domain of one of the company's.
+func (x *Index) OwnSite(origin string) bool {
+	host, ok := publichost.OfOrigin(origin)
+	for listed := range x.origins {
+		if own, _ := publichost.OfOrigin(listed); ok && publichost.SameSite(host, own) {
+			return true
+		}
+	}
+	return false
 }
 
 // originPart returns the part of a URL that is its origin where the URL is written as

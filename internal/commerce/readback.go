@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // StoredOrder is an order as it stands, with who is paid for it.
@@ -52,7 +54,16 @@ type OrderFilter struct {
 	// first first. Without it the newest orders come first.
 	UpdatedSince time.Time
 	After        Cursor // of the last order of the page before
+	Before       Cursor // instead: of the first order of the page after; those next to it, the newest first all the same
 	Limit        int
+}
+
+// OrderTotal is what orders of one currency and status add up to, in minor units.
+type OrderTotal struct {
+	Currency   string
+	Status     int
+	Orders     int64
+	TotalMinor decimal.Decimal
 }
 
 // StoredProduct is a product as the merchant sent it last: a wire.Product.

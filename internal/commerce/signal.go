@@ -9,3 +9,10 @@ type Signals struct {
 	OrderID string // of the order that was processed last; empty: none was
 	OrderAt time.Time
 }
+
+// RefusedOrigin is a page's origin that the company does not list, and that tried to send events.
+type RefusedOrigin struct {
+	Origin string // as browsers send it, "null" too; empty: all others together
+	Events int64
+	LastAt time.Time
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -18,6 +19,8 @@ type Notice struct{ wire.Notice }
 const (
 	maxCode   = 64
 	maxOrigin = 255
+
+	maxRefusedEvents = 1_000_000_000 // of one origin
 )
 
 // ParseNotice parses a record for which wire.IsNotice holds. It returns one of the errors of
@@ -47,6 +50,14 @@ func ParseNotice(raw []byte) (Notice, error) {
 		r.Unnamed = min(max(r.Unnamed, 0), core.MaxBatchEvents)
 	}
 	n.Numbers = n.Numbers[:min(len(n.Numbers), core.MaxBatchEvents)]
+	n.Refused = n.Refused[:min(len(n.Refused), wire.MaxRefused+1)]
+	for i := range n.Refused {
+		r := &n.Refused[i]
+		if _, ok := publichost.OfOrigin(r.Origin); !ok && r.Origin != wire.NoOrigin {
+			r.Origin = ""
+		}
+		r.Events = min(max(r.Events, 0), maxRefusedEvents)
+	}
 	if n.Dropped != nil {
 		known := core.DropReasons()
 		counts := map[string]int64{}

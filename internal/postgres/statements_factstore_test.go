@@ -147,6 +147,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.Delivery().InsertSeen(ctx, company, []delivery.Seen{{ID: []byte("s"), Day: day.Day}}),
 		second(tx.Delivery().Streams(ctx, company, []delivery.StoredStream{{ID: []byte("s")}})),
 		tx.Delivery().PutStreams(ctx, company, []delivery.StoredStream{{ID: []byte("s"), Day: day.Day, Stream: delivery.Stream{Top: 1}}}),
+		tx.Delivery().AddRefused(ctx, company, []delivery.RefusedOrigin{{Origin: "https://x.example", Events: 1, At: noon}}),
 		tx.Delivery().Forget(ctx, company, day.Day, day.Day, 10),
 		tx.PutProducts(ctx, company, []facts.Product{product}),
 		tx.PutVersions(ctx, company, map[string][]facts.StoredVersion{"o1": facts.AddVersions(nil, []facts.OrderVersion{version, older})}),

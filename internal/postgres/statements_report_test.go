@@ -45,6 +45,8 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.Signals(ctx, company)
 	must(err)
+	_, err = db.RefusedOrigins(ctx, company, noon)
+	must(err)
 	_, err = db.HasOrders(ctx, company)
 	must(err)
 	_, err = db.UnknownCodes(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 10)
@@ -62,6 +64,13 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 		f.Limit = 1
 		_, err = db.Orders(ctx, company, f)
 		must(err)
+		if f.UpdatedSince.IsZero() {
+			_, err = db.OrderTotals(ctx, company, f)
+			must(err)
+			f.Before = commerce.Cursor{At: time.Now(), OrderID: "1"}
+			_, err = db.Orders(ctx, company, f)
+			must(err)
+		}
 	}
 	_, err = db.ProductNames(ctx, company, []string{"p"})
 	must(err)

@@ -1,5 +1,5 @@
-// Package publichost tells which hosts a short link may lead to, and which are IP addresses,
-// as browsers read them. It looks no name up.
+// Package publichost tells which hosts a short link may lead to, which are IP addresses, and
+// which are of one site, as browsers read them. It looks no name up.
 package publichost
 
 import (
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // Reasons for refusing a destination by its form; they are sent to the caller.
@@ -116,4 +117,34 @@ func isNumber(label string) bool {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
 	return label != "" && strings.Trim(label, "0123456789") == ""
+}
+
+// SameSite reports whether two hosts, in lower case and without ports, share a registrable
+// domain (Public Suffix List), or are the same.
+func SameSite(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	if a == b {
+		return true
+	}
+	siteA, errA := publicsuffix.EffectiveTLDPlusOne(a)
+	siteB, errB := publicsuffix.EffectiveTLDPlusOne(b)
+	return errA == nil && errB == nil && siteA == siteB && !IsAddress(a)
+}
+
+// maxOrigin bounds an origin in bytes: a host has at most 253 (RFC 1035).
+const maxOrigin = 280
+
+// OfOrigin returns the host of an origin as browsers send it: http or https, in ASCII and lower
+// case, perhaps with a port. ok is false for any other text.
+func OfOrigin(origin string) (host string, ok bool) {
+	u, err := url.Parse(origin)
+	if err != nil || len(origin) > maxOrigin || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != origin {
+		return "", false
+	}
+	host = u.Hostname()
+	return host, host != "" && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:", r)
+	})
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Notice is a record of events.v1 that is no event: what became of a request's events
-// that are not in the topic. Its first member is "notice", so that it is known by its
+// Notice is a record of events.v1 that is no event: what became of a request's events, or of
+// refused requests' events, that are not in the topic. Its first member is "notice", so that it is known by its
 // first bytes (IsNotice). It names no person.
 type Notice struct {
 	V          int              `json:"notice"` // 1
@@ -20,6 +20,10 @@ type Notice struct {
 	Rejected   []NoticeRejected `json:"rejected,omitempty"`
 	Numbers    []NoticeNumber   `json:"numbers,omitempty"` // of rejected events: they have come
 	Dropped    *NoticeDropped   `json:"dropped,omitempty"`
+
+	// Refused are events of pages whose origins the company does not list, of many requests.
+	// Such a notice tells of nothing else.
+	Refused []NoticeRefused `json:"refused,omitempty"`
 }
 
 // IsNotice reports whether the value of a record of events.v1 is a notice and no event.
@@ -47,6 +51,18 @@ type NoticeDropped struct {
 	Counts map[string]int64 `json:"counts"`           // by a reason of core.DropReasons
 	Stream string           `json:"stream,omitempty"` // of the batch's events, as in Event
 }
+
+// NoticeRefused are events of pages of one origin that the company does not list.
+type NoticeRefused struct {
+	Origin string `json:"origin,omitempty"` // as browsers send it, "null" too; empty: of others, which are too many or no origins
+	Events int64  `json:"events"`
+}
+
+// NoOrigin is what browsers send as the origin of a frame that has none: one in a sandbox.
+const NoOrigin = "null"
+
+// MaxRefused bounds the origins of Notice.Refused, beside "others".
+const MaxRefused = 20
 
 // Reject adds a rejected event. One without an id has nil.
 func (n *Notice) Reject(code string, id []byte) {

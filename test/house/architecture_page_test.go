@@ -21,7 +21,7 @@ func pathsOf(page string) (paths []string) {
 }
 
 // architecturePage is the page that leads a newcomer through the files.
-const architecturePage = "docs/architecture.md"
+const architecturePage = "docs/notes/architecture.md"
 
 // Source files that a page names exist. In the pages about the code
 // directories are held to that too; elsewhere a slash may stand in a media type.

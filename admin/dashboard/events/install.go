@@ -6,11 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"golang.org/x/net/idna"
-
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
-	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // mostTokens bounds the API keys that are looked through.
@@ -20,7 +17,8 @@ const mostTokens = 500
 type installPage struct {
 	site.Head
 	Form    *site.Form
-	Origins []string
+	Origins []installOrigin
+	Refused refusedView
 	Script  string // where the pages' script is loaded from
 	Tokens  []installToken
 	Made    []installToken // those of before that work: Text is what the token ends with
@@ -32,11 +30,19 @@ type installPage struct {
 // installToken is an integration token that was made just now: it is shown once.
 type installToken struct{ Name, Text string }
 
+// installOrigin is an address whose pages may send events.
+type installOrigin struct {
+	Origin string // as it is stored
+	Typed  string // as people write it, where that differs
+}
+
 // signalsView is what has come, as texts; assets/install.js puts newer ones into
 // the page.
 type signalsView struct {
 	Event string `json:"event"` // empty: none has come
 	Order string `json:"order"`
+
+	Refused string `json:"refused,omitempty"` // HTML: the template "refused"
 }
 
 func (s *Pages) installRoutes() []site.Route {
@@ -45,6 +51,7 @@ func (s *Pages) installRoutes() []site.Route {
 		{Pattern: "GET " + site.InstallPath + "/signals", Owner: true, Handle: s.installSignals},
 		{Pattern: "POST " + site.InstallPath + "/tokens", Owner: true, Handle: s.makeTokens},
 		{Pattern: "POST " + site.InstallPath + "/origin", Owner: true, Handle: s.addOrigin},
+		{Pattern: "POST " + site.InstallPath + "/origin/remove", Owner: true, Handle: s.removeOrigin},
 	}
 }
 
@@ -67,7 +74,18 @@ func (s *Pages) showInstall(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.Unavailable(w, r, err)
 		return
 	}
-	page.Origins, page.APIPath = company.Origins, s.OriginFor(r)+site.APIPath(v.Current.Environment, "")
+	if page.Versions, err = s.VersionsOf(r.Context(), company.CompanyID, company.CompanyID); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	for _, origin := range company.Origins {
+		page.Origins = append(page.Origins, installOrigin{origin, typedOrigin(origin)})
+	}
+	if page.Refused, err = s.refused(r, v, company); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.APIPath = s.OriginFor(r) + site.APIPath(v.Current.Environment, "")
 	page.Script = "https://collect.your-shop.com/sdk/v1/tributary.js"
 	if s.edgeURL != "" {
 		page.Script = strings.TrimSuffix(s.edgeURL, "/") + "/sdk/v1/tributary.js"
@@ -108,6 +126,9 @@ func (s *Pages) signals(r *http.Request, v site.Request) (view signalsView, err 
 // installSignals is what the page's script asks for every few seconds.
 func (s *Pages) installSignals(w http.ResponseWriter, r *http.Request, v site.Request) {
 	view, err := s.signals(r, v)
+	if err == nil {
+		view.Refused, err = s.refusedHTML(r, v)
+	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
@@ -147,61 +168,4 @@ func (s *Pages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Reques
 		page.Tokens = append(page.Tokens, installToken{name, text})
 	}
 	s.showInstall(w, r, v, http.StatusOK, page)
-}
-
-// addOrigin lets the pages of an address send events.
-func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request) {
-	f := originForm(v, r.PostForm)
-	origin, host := shopOrigin(r.PostForm.Get("origin"))
-	_, _, err := s.db.ChangeSettings(r.Context(),
-		commerce.SettingsChange{CompanyID: v.Current.CompanyID, Actor: v.Actor(), Change: func(now *commerce.Settings) {
-			now.Origins = with(now.Origins, origin)
-			if host != "" {
-				now.Hosts = with(now.Hosts, host)
-			}
-		}})
-	var refused *commerce.SettingsError
-	switch {
-	case errors.As(err, &refused):
-		f.Fail("origin", v.Lang.T("install.bad_origin"))
-		s.showInstall(w, r, v, http.StatusUnprocessableEntity, installPage{Form: f})
-	case err != nil:
-		s.Unavailable(w, r, err)
-	default:
-		site.Done(w, r, site.StorePath(site.InstallPath, v.Current.CompanyID), "origin_added")
-	}
-}
-
-// shopOrigin reads the address of a shop as people type it: with or without
-// scheme, with or without path. host has no port. A name with accents becomes the one that
-// browsers send (RFC 5891).
-func shopOrigin(text string) (origin, host string) {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	origin, err := site.OriginOf(text)
-	if err != nil || origin == "" {
-		return text, ""
-	}
-	scheme, rest, _ := strings.Cut(origin, "://")
-	name, port, hasPort := strings.Cut(rest, ":")
-	if host, err = idna.Lookup.ToASCII(name); err != nil {
-		return text, ""
-	}
-	origin = scheme + "://" + host
-	if hasPort {
-		origin += ":" + port
-	}
-	return origin, host
-}
-
-// with returns a list with a text in it, once.
-func with(list []string, text string) []string {
-	for _, known := range list {
-		if known == text {
-			return list
-		}
-	}
-	return append(list, text)
 }

@@ -65,7 +65,8 @@ func viewEvent(v site.Request, e *inspect.Event, zone *time.Location) eventLine 
 	return line
 }
 
-// viewNotice tells of events that came again, and of those that the sender gave up. What
+// viewNotice tells of events that came again, of those that the sender gave up, and of those of
+// pages that may send none. What
 // was rejected has lines of its own. told is false where there is nothing to tell.
 func viewNotice(v site.Request, value []byte, zone *time.Location) (line eventLine, told bool) {
 	n, err := facts.ParseNotice(value)
@@ -82,6 +83,8 @@ func viewNotice(v site.Request, value []byte, zone *time.Location) (line eventLi
 		}
 	}
 	switch {
+	case len(n.Refused) > 0:
+		viewRefused(v, &line, n.Refused)
 	case dropped > 0:
 		line.Name, line.StateText = v.Lang.N("events.n_dropped", dropped), v.Lang.T("delivery.dropped")
 		line.Facts = append([]eventFact{{v.Lang.T("events.effect"), v.Lang.T("delivery.dropped_text")}}, line.Facts...)
@@ -90,6 +93,21 @@ func viewNotice(v site.Request, value []byte, zone *time.Location) (line eventLi
 		line.Facts = []eventFact{{v.Lang.T("events.effect"), v.Lang.T("delivery.duplicate_text")}}
 	}
 	return line, line.Name != ""
+}
+
+// viewRefused tells of pages whose origins are not listed. Anybody can send any.
+func viewRefused(v site.Request, line *eventLine, refused []wire.NoticeRefused) {
+	var events int64
+	for _, r := range refused {
+		events += r.Events
+		line.Facts = append(line.Facts, eventFact{cmp.Or(r.Origin, v.Lang.T("install.others")), v.Lang.N("install.n_tried", r.Events)})
+	}
+	line.Kind, line.State, line.StateText = "rejected", "cancelled", v.Lang.T("events.rejected")
+	line.Name, line.About = v.Lang.N("events.n_refused", events), v.Lang.T("install.others")
+	if len(refused) == 1 && refused[0].Origin != "" {
+		line.About = refused[0].Origin
+	}
+	line.Mend = v.Lang.T("events.refused_mend")
 }
 
 func viewRejected(v site.Request, letter *wire.Rejected, zone *time.Location) eventLine {

@@ -37,6 +37,8 @@ type Database interface {
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
 	// Signals tells what has come last.
 	Signals(ctx context.Context, companyID string) (commerce.Signals, error)
+	// RefusedOrigins returns the origins that the company does not list and that tried to send events since, the last first.
+	RefusedOrigins(ctx context.Context, companyID string, since time.Time) ([]commerce.RefusedOrigin, error)
 	// StoredEvents returns which of the ids are stored events.
 	StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error)
 	// AskErasure may return commerce.ErrTooManyErasures.

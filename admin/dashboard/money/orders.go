@@ -20,6 +20,10 @@ const (
 	ordersPerPage = 50
 	// creditedNobody, in the parameter "credited", leaves only orders that no influencer is paid for.
 	creditedNobody = "nobody"
+	// mostCounted bounds the orders that a page counts: more are "more than" so many.
+	mostCounted = 10_000
+	// mostNamed bounds the influencers to choose from.
+	mostNamed = 200
 )
 
 // ordersPage is what templates/orders.html shows.
@@ -30,7 +34,8 @@ type ordersPage struct {
 	Credited                           string // creditedNobody: only those that nobody is paid for; empty: all
 	Statuses, Credits                  []site.Option
 	List                               []site.OrderRow
-	More, First                        string
+	More, Newer, First                 string
+	Sum                                string // how many orders fit, and what they add up to
 	Searched                           bool
 	Begins                             bool   // no order ever came
 	Install                            string // path of the page that connects the shop
@@ -52,7 +57,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 	query := r.URL.Query()
 	page := askedOrders(v.Lang, query)
 	page.Head = v.Head(v.Lang.T("orders.title"), "orders")
-	after, err := commerce.ParseCursor(query.Get("after"))
+	at, err := askedPlace(query)
 	if err != nil || !orderFiltersAreGood(&page, query.Get("status")) {
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
@@ -66,8 +71,6 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
-	page.Credits = []site.Option{{Label: v.Lang.T("orders.any")},
-		{Value: creditedNobody, Label: v.Lang.T("overview.nobody"), Chosen: page.Credited != ""}}
 	var list []commerce.Sale
 	if page.Text == "" {
 		page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "status", query.Get("status"), "from", page.From,
@@ -77,7 +80,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		page.Searched = true
 		list, err = s.findOrders(r, v, page.Text)
 	} else {
-		list, err = s.listOrders(r, v, &page, query.Get("status"), after)
+		list, err = s.listOrders(r, v, &page, query.Get("status"), at)
 	}
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -87,16 +90,33 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 	for _, sale := range list {
 		row := site.ViewSale(v.Lang, sale, v.Current.CompanyID, zone)
 		row.Time = v.Lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
+		if sale.CreatedAt.After(s.Now()) {
+			row.Time += " · " + v.Lang.T("orders.ahead")
+		}
 		page.List = append(page.List, row)
 	}
 	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
-	page.Begins = len(list) == 0 && after.IsZero() &&
+	page.Begins = len(list) == 0 && at.first() &&
 		page.Text+page.From+page.To+page.Coupon+page.Influencer+page.Credited+query.Get("status") == ""
 	s.Render(w, r, http.StatusOK, "orders.html", page)
 }
 
-// ofInfluencer tells whose orders the page shows.
+// ofInfluencer tells whose orders the page shows, and whose it can show.
 func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, status string) error {
+	page.Credits = []site.Option{{Label: v.Lang.T("orders.any")},
+		{Value: creditedNobody, Label: v.Lang.T("overview.nobody"), Chosen: page.Credited != ""}}
+	today := s.DayOf(v)
+	list, err := s.db.FindInfluencers(r.Context(), v.Current.CompanyID, commerce.InfluencerSearch{Sort: commerce.SortByName,
+		From: today, Today: today, Currency: v.Current.Currency, Limit: mostNamed})
+	if err != nil {
+		return err
+	}
+	listed := false
+	for _, of := range list {
+		chosen := strings.EqualFold(of.InfluencerID, page.Influencer)
+		listed = listed || chosen
+		page.Credits = append(page.Credits, site.Option{Value: of.InfluencerID, Label: of.Name, Chosen: chosen})
+	}
 	if page.Influencer == "" || page.Text != "" {
 		return nil
 	}
@@ -106,14 +126,37 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 	if errors.Is(err, commerce.ErrNotFound) {
 		page.InfluencerName, err = v.Lang.T("orders.archived"), nil
 	}
+	if !listed {
+		page.Credits = append(page.Credits, site.Option{Value: page.Influencer, Label: page.InfluencerName, Chosen: true})
+	}
 	return err
+}
+
+// place is where in the list a page stands: after an order, or before one.
+type place struct{ after, before commerce.Cursor }
+
+func (p place) first() bool { return p.after.IsZero() && p.before.IsZero() }
+
+func askedPlace(query url.Values) (at place, err error) {
+	if at.after, err = commerce.ParseCursor(query.Get("after")); err != nil {
+		return at, err
+	}
+	at.before, err = commerce.ParseCursor(query.Get("before"))
+	if err == nil && !at.after.IsZero() && !at.before.IsZero() {
+		err = commerce.ErrBadCursor
+	}
+	return at, err
 }
 
 // askedOrders reads what the address asks for.
 func askedOrders(l *lang.Printer, query url.Values) ordersPage {
-	return ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")),
+	page := ordersPage{Text: strings.TrimSpace(query.Get("q")), From: site.TypedDay(l, query.Get("from")),
 		To:     site.TypedDay(l, query.Get("to")),
 		Coupon: strings.TrimSpace(query.Get("coupon")), Influencer: query.Get("influencer"), Credited: query.Get("credited")}
+	if uuidtext.Is(page.Credited) { // chosen in the form
+		page.Influencer, page.Credited = page.Credited, ""
+	}
+	return page
 }
 
 // filter is what was asked for, as the database takes it.
@@ -171,28 +214,72 @@ func storedOrderID(o commerce.StoredOrder) string {
 	return body.OrderID
 }
 
-func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, status string,
-	after commerce.Cursor) ([]commerce.Sale, error) {
+func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, status string, at place) ([]commerce.Sale, error) {
 	filter := page.filter(status)
-	filter.After, filter.Limit = after, ordersPerPage+1
-	found, err := s.db.Orders(r.Context(), v.Current.CompanyID, filter)
-	if err != nil || len(found) == 0 {
+	if err := s.addUp(r, v, page, filter); err != nil {
 		return nil, err
 	}
-	here := func(cursor string) string {
-		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
-			"influencer", page.Influencer, "credited", page.Credited, "after", cursor)
+	filter.After, filter.Before, filter.Limit = at.after, at.before, ordersPerPage+1
+	found, err := s.db.Orders(r.Context(), v.Current.CompanyID, filter)
+	if err != nil {
+		return nil, err
 	}
-	if !after.IsZero() {
-		page.First = here("")
+	here := func(name string, cursor commerce.Cursor) string {
+		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
+			"influencer", page.Influencer, "credited", page.Credited, name, cursor.String())
+	}
+	older, newer := !at.before.IsZero(), !at.after.IsZero()
+	if len(found) > ordersPerPage {
+		if newer = newer || older; older {
+			found = found[1:]
+		} else {
+			found, older = found[:ordersPerPage], true
+		}
+	}
+	if !at.first() {
+		page.First = here("", commerce.Cursor{})
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	if newer {
+		page.Newer = here("before", found[0].Cursor(storedOrderID(found[0]), false))
+	}
+	if last := found[len(found)-1]; older {
+		page.More = here("after", last.Cursor(storedOrderID(last), false))
 	}
 	ids := make([]string, 0, len(found))
-	for _, o := range found[:min(len(found), ordersPerPage)] {
+	for _, o := range found {
 		ids = append(ids, storedOrderID(o))
 	}
-	if len(found) > ordersPerPage {
-		last := found[ordersPerPage-1]
-		page.More = here(commerce.Cursor{At: last.CreatedAt, OrderID: storedOrderID(last)}.String())
-	}
 	return s.db.SalesOf(r.Context(), v.Current.CompanyID, ids)
+}
+
+// addUp writes how many orders fit, and what they add up to.
+func (s *Pages) addUp(r *http.Request, v site.Request, page *ordersPage, filter commerce.OrderFilter) error {
+	filter.Limit = mostCounted + 1
+	totals, err := s.db.OrderTotals(r.Context(), v.Current.CompanyID, filter)
+	if err != nil {
+		return err
+	}
+	var n int64
+	all, approved := sums{}, sums{}
+	for _, t := range totals {
+		n += t.Orders
+		all.add(t.Currency, t.TotalMinor)
+		if t.Status == commerce.OrderApproved {
+			approved.add(t.Currency, t.TotalMinor)
+		}
+	}
+	written := func(of sums) string { return strings.Join(of.lines(v.Lang, v.Current.Currency), " + ") }
+	switch {
+	case n == 0:
+	case n > mostCounted:
+		page.Sum = v.Lang.T("orders.too_many", v.Lang.Count(mostCounted))
+	case len(totals) == 1:
+		page.Sum = v.Lang.N("orders.n", n) + " · " + written(all)
+	default:
+		page.Sum = v.Lang.N("orders.n", n) + " · " + written(all) + " · " + v.Lang.T("orders.approved", written(approved))
+	}
+	return nil
 }

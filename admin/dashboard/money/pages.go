@@ -49,6 +49,8 @@ type Database interface {
 	// ProductNames returns the names of those of the products that are stored, by id.
 	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
 	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
+	// OrderTotals adds up at most f.Limit orders.
+	OrderTotals(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.OrderTotal, error)
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)

@@ -309,6 +309,17 @@ create table delivery_source (
   primary key (company_id, day, origin, agent, outcome)
 );
 
+-- Pages whose events edges refused, since their origin is none of the company's. Anybody can send any: few are kept, of those of
+-- the company's own domain first, and for some weeks (internal/upkeep/delivery).
+create table refused_origin (
+  company_id text not null,
+  origin     text not null, -- as browsers send it, 'null' too; 'other': all those that are too many, or no origins
+  own        boolean not null, -- it has the registrable domain of one of the company's
+  events     bigint not null,
+  last_at    timestamptz not null,
+  primary key (company_id, origin)
+);
+
 -- Senders' numberings of their events: how far each has come, and which numbers have not
 -- (internal/upkeep/delivery). A row is removed some days after its last event.
 create table stream (

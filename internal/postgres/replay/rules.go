@@ -28,6 +28,7 @@ var ruleTables = []ruleTable{
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
 			`self_purchase, hold_days, delivered_hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
+	{name: "former_name", columns: `name_folded, influencer_id, name, rev`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
 	{name: "influencer_identity", columns: `influencer_id, kind, key, since, until, field, shared, others, rev`},
 	{name: "self_purchase", columns: `order_id, influencer_id`},

@@ -110,6 +110,84 @@ func TestOrdersOfAStatusAreListedPageByPage(t *testing.T) {
 	}
 }
 
+// By each way through the orders, the pages backwards are the pages forwards, and the totals are those of the orders listed.
+func TestPagesBackwardsAndTotalsAreThoseOfTheList(t *testing.T) {
+	t.Parallel()
+	fix := reporttest.New(t)
+	company := fix.Store.Live.CompanyID
+	ana := fix.Influencer(company, "Ana")
+	at := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for i := range 24 {
+		o := reporttest.Order{CompanyID: company, ID: string(rune('a' + i)), TotalMinor: int64(100 + i), Status: i % 3,
+			CreatedAt: at.Add(time.Duration(i/2) * 13 * time.Hour)} // two at each moment
+		if i%2 == 0 {
+			o.InfluencerID, o.Evidence = ana, "coupon"
+		}
+		fix.Put(o)
+		if i%4 == 0 {
+			fix.Key(company, o.ID, facts.RuleKey(facts.KeyCode, "ANA10"), o.CreatedAt)
+		}
+	}
+	pending := commerce.OrderPending
+	for name, filter := range map[string]commerce.OrderFilter{"all": {}, "days": {From: "2026-03-11", To: "2026-03-14"},
+		"status":     {Status: &pending},
+		"influencer": {InfluencerID: ana}, "nobody": {Uncredited: true}, "coupon": {Coupon: "ANA10"}} {
+		filter.Limit = 100
+		all, err := fix.DB.Orders(t.Context(), company, filter)
+		if err != nil || len(all) < 3 {
+			t.Fatalf("%s: %d orders, %v", name, len(all), err)
+		}
+		totals, err := fix.DB.OrderTotals(t.Context(), company, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var orders, minor int64
+		for _, total := range totals {
+			orders, minor = orders+total.Orders, minor+total.TotalMinor.IntPart()
+		}
+		want, sum := "", int64(0)
+		for _, o := range all {
+			want += orderID(t, o)
+			sum += int64(100 + orderID(t, o)[0] - 'a')
+		}
+		if orders != int64(len(all)) || minor != sum {
+			t.Errorf("%s: %d orders of %d, the list has %d of %d", name, orders, minor, len(all), sum)
+		}
+		got, f := orderID(t, all[len(all)-1]), filter
+		last := all[len(all)-1]
+		f.Limit = 2
+		for f.Before = last.Cursor(orderID(t, last), false); ; f.Before = last.Cursor(orderID(t, last), false) {
+			list, err := fix.DB.Orders(t.Context(), company, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := ""
+			for _, o := range list {
+				page += orderID(t, o)
+			}
+			if got = page + got; len(list) < f.Limit {
+				break
+			}
+			last = list[0]
+		}
+		if got != want {
+			t.Errorf("%s: backwards %s, forwards %s", name, got, want)
+		}
+	}
+	few := commerce.OrderFilter{Limit: 5}
+	totals, err := fix.DB.OrderTotals(t.Context(), company, few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for _, total := range totals {
+		n += total.Orders
+	}
+	if n != 5 {
+		t.Errorf("at most 5 are counted: %d", n)
+	}
+}
+
 func orderID(t *testing.T, o commerce.StoredOrder) string {
 	t.Helper()
 	var body struct {

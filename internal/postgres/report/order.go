@@ -3,6 +3,8 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,32 +66,26 @@ var (
 	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins +
 		` where o.company_id = @company_id and o.order_id = @order_id`
 
-	// newestOrders goes by the index orders_created. @lo and @before hold around the days
+	// newestOrders goes by the index orders_created. @lo and @hi hold around the days
 	// of the filter: the index has instants.
-	newestOrders = newest("")
+	newestOrders = listing{"o.created_at", " from orders o" + orderJoins + ` where o.company_id = @company_id` + between("o")}
 
 	// ordersOfStatus goes by the index orders_status, which does not have the approved ones:
 	// there may be few others, or none, among very many.
-	ordersOfStatus = newest(" and o.status = @status::int and o.status <> 0")
+	ordersOfStatus = listing{"o.created_at", newestOrders.from + " and o.status = @status::int and o.status <> 0"}
 
 	// ordersOfInfluencer goes by the index payout_influencer, day after day.
-	ordersOfInfluencer = `
-		select ` + postgres.List(orderColumns) + ` from payout p
+	ordersOfInfluencer = listing{"p.day, o.created_at", ` from payout p
 		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
-		where p.company_id = @company_id and p.influencer_id = @influencer_id::uuid and p.day between @first_day::date and @last_day::date
-			and o.created_at >= @lo::timestamptz and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
-		order by p.day desc, o.created_at desc, o.order_id desc limit @most`
+		where p.company_id = @company_id and p.influencer_id = @influencer_id::uuid and p.day between @first_day::date and @last_day::date` +
+		between("o")}
 
 	// ordersOfKey goes by the orders' keys: of a coupon's code.
-	ordersOfKey = `
-		select ` + postgres.List(orderColumns) + `
-		from order_key k
+	ordersOfKey = listing{"k.created_at", ` from order_key k
 		join orders o on o.company_id = k.company_id and o.order_id = k.order_id` + orderJoins + `
-		where ` + postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0") + `
-			and k.created_at >= @lo::timestamptz and (k.created_at, k.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + `
-		order by k.created_at desc, k.order_id desc limit @most`
+		where ` + postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0") + between("k")}
 
 	// changedOrders goes by the index payout_processed: an order that waits to be computed
 	// is listed once it is.
@@ -106,13 +102,38 @@ var (
 		order by p.processed_at, p.order_id limit @most`
 )
 
-// newest selects orders, the newest first, that fulfil one more condition.
-func newest(condition string) string {
-	return `
-		select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins + `
-		where o.company_id = @company_id and o.created_at >= @lo::timestamptz
-			and (o.created_at, o.order_id) < (@before::timestamptz, @before_id::text)` + ofFilter + condition + `
-		order by o.created_at desc, o.order_id desc limit @most`
+// between is true for orders of a filter between two places of the list, by the creation that alias has.
+func between(alias string) string {
+	return fmt.Sprintf(`
+		and (%[1]s.created_at, %[1]s.order_id) > (@lo::timestamptz, @lo_id::text)
+		and (%[1]s.created_at, %[1]s.order_id) < (@hi::timestamptz, @hi_id::text)`, alias) + ofFilter
+}
+
+// listing is a way through a company's orders by an index: what it is sorted by, before the order's id, and the tables.
+type listing struct{ by, from string }
+
+func (l listing) newestFirst() string { return l.sorted(" desc") }
+
+func (l listing) oldestFirst() string { return l.sorted("") }
+
+func (l listing) sorted(direction string) string {
+	return "select " + postgres.List(orderColumns) + l.from +
+		" order by " + strings.ReplaceAll(l.by, ",", direction+",") + direction + ", o.order_id" + direction + " limit @most"
+}
+
+// totals adds up at most @most of the orders.
+func (l listing) totals() string {
+	return "select " + postgres.List(orderTotalColumns) + " from (select o.currency, o.status, o.total_minor" + l.from +
+		" limit @most) t group by t.currency, t.status order by t.currency, t.status"
+}
+
+func orderTotalColumns(t *commerce.OrderTotal) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("t.currency", &t.Currency),
+		postgres.Into("t.status", &t.Status),
+		postgres.Into("count(*)", &t.Orders),
+		postgres.Into("sum(t.total_minor)", &t.TotalMinor),
+	}
 }
 
 // Order reads one order. One that is not stored is commerce.ErrNotFound.
@@ -136,53 +157,81 @@ const aroundZones = 36 * time.Hour
 
 // Orders lists a company's orders. Days of the filter must be valid.
 func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error) {
-	args := pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
-		"uncredited": f.Uncredited,
-		"from":       postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
-	var key *facts.Key
-	if f.Coupon != "" {
-		k := facts.RuleKey(facts.KeyCode, f.Coupon)
-		key = &k
-	}
-	if !f.UpdatedSince.IsZero() {
-		args["digest"], args["kind"], args["key"] = nil, nil, nil
-		if key != nil {
-			args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, *key), key.Kind.Code(), key.Pack()
-		}
-		args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
-		if !f.After.IsZero() {
-			args["since"], args["since_id"] = f.After.At, f.After.OrderID
-		}
-		return r.orders(ctx, changedOrders, args)
-	}
-	from, before, beforeID := beginning, end, ""
-	if day, err := commerce.ParseDay(f.From, time.UTC); err == nil {
-		from = day.Add(-aroundZones)
-	}
-	if day, err := commerce.ParseDay(f.To, time.UTC); err == nil {
-		before = day.Add(24*time.Hour + aroundZones)
-	}
-	if !f.After.IsZero() {
-		before, beforeID = f.After.At, f.After.OrderID
-	}
-	args["lo"], args["before"], args["before_id"] = from, before, beforeID
 	switch {
-	case key != nil:
-		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, *key), key.Kind.Code(), key.Pack()
-		return r.orders(ctx, ordersOfKey, args)
-	case f.InfluencerID != "":
-		args["first_day"], args["last_day"] = from.Add(-aroundZones), before.Add(aroundZones)
-		return r.orders(ctx, ordersOfInfluencer, args)
-	case f.Status != nil && *f.Status != commerce.OrderApproved:
-		return r.orders(ctx, ordersOfStatus, args)
+	case !f.UpdatedSince.IsZero():
+		return r.changedOrders(ctx, companyID, f)
+	case !f.Before.IsZero():
+		list, err := ofListing(ctx, r, companyID, f, orderColumns, listing.oldestFirst)
+		slices.Reverse(list)
+		return list, err
 	}
-	return r.orders(ctx, newestOrders, args)
+	return ofListing(ctx, r, companyID, f, orderColumns, listing.newestFirst)
 }
 
-func (r *Reader) orders(ctx context.Context, sql string, args pgx.NamedArgs) ([]commerce.StoredOrder, error) {
-	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(orderColumns), sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: orders of %s: %w", args["company_id"], postgres.Translate(err))
+// OrderTotals adds up the orders of a filter by currency and status: of f.Limit orders where there are more.
+func (r *Reader) OrderTotals(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.OrderTotal, error) {
+	return ofListing(ctx, r, companyID, f, orderTotalColumns, listing.totals)
+}
+
+// ofListing reads what a statement selects, going through the orders of a filter by the listing that reads the fewest.
+func ofListing[T any](ctx context.Context, r *Reader, companyID string, f commerce.OrderFilter, columns func(*T) postgres.Columns,
+	statement func(listing) string) (list []T, err error) {
+	low, high := commerce.Cursor{At: beginning}, commerce.Cursor{At: end}
+	if day, err := commerce.ParseDay(f.From, time.UTC); err == nil {
+		low.At = day.Add(-aroundZones)
 	}
-	return list, nil
+	if day, err := commerce.ParseDay(f.To, time.UTC); err == nil {
+		high.At = day.Add(24*time.Hour + aroundZones)
+	}
+	if !f.After.IsZero() {
+		high = f.After
+	}
+	if !f.Before.IsZero() {
+		low = f.Before
+	}
+	args := filterArgs(companyID, f)
+	args["lo"], args["lo_id"], args["hi"], args["hi_id"] = low.At, low.OrderID, high.At, high.OrderID
+	pool, scan := r.db.Pool(), postgres.Scan(columns)
+	switch {
+	case f.Coupon != "":
+		key := facts.RuleKey(facts.KeyCode, f.Coupon)
+		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, key), key.Kind.Code(), key.Pack()
+		list, err = postgres.Collect(ctx, pool, scan, statement(ordersOfKey), args)
+	case f.InfluencerID != "":
+		args["first_day"], args["last_day"] = low.At.Add(-aroundZones), high.At.Add(aroundZones)
+		list, err = postgres.Collect(ctx, pool, scan, statement(ordersOfInfluencer), args)
+	case f.Status != nil && *f.Status != commerce.OrderApproved:
+		list, err = postgres.Collect(ctx, pool, scan, statement(ordersOfStatus), args)
+	default:
+		list, err = postgres.Collect(ctx, pool, scan, statement(newestOrders), args)
+	}
+	return list, ofOrders(companyID, err)
+}
+
+func (r *Reader) changedOrders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error) {
+	args := filterArgs(companyID, f)
+	args["digest"], args["kind"], args["key"] = nil, nil, nil
+	if f.Coupon != "" {
+		key := facts.RuleKey(facts.KeyCode, f.Coupon)
+		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, key), key.Kind.Code(), key.Pack()
+	}
+	args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
+	if !f.After.IsZero() {
+		args["since"], args["since_id"] = f.After.At, f.After.OrderID
+	}
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(orderColumns), changedOrders, args)
+	return list, ofOrders(companyID, err)
+}
+
+// filterArgs are the arguments of ofFilter, with the limit.
+func filterArgs(companyID string, f commerce.OrderFilter) pgx.NamedArgs {
+	return pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
+		"uncredited": f.Uncredited, "from": postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
+}
+
+func ofOrders(companyID string, err error) error {
+	if err != nil {
+		return fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
+	}
+	return nil
 }

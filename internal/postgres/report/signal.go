@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -27,6 +28,19 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 		return s, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
 	}
 	return s, nil
+}
+
+// RefusedOrigins returns the origins that the company does not list and that tried to send events lately, those that came last
+// first, and of those that are too many the sum, last.
+func (r *Reader) RefusedOrigins(ctx context.Context, companyID string, since time.Time) ([]commerce.RefusedOrigin, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), func(row pgx.CollectableRow) (o commerce.RefusedOrigin, err error) {
+		return o, row.Scan(&o.Origin, &o.Events, &o.LastAt)
+	}, `select case when origin = $3 then '' else origin end, events, last_at from refused_origin
+		where company_id = $1 and last_at >= $2 order by origin = $3, last_at desc, origin`, companyID, since, facts.OtherOrigin)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: refused origins of %s: %w", companyID, postgres.Translate(err))
+	}
+	return list, nil
 }
 
 // StoredEvents returns which of the ids are those of stored events of a company.

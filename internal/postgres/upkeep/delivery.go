@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/upkeep/delivery"
 )
@@ -164,6 +165,44 @@ func (t Delivery) Streams(ctx context.Context, companyID string, streams []deliv
 // PutStreams stores streams.
 func (t Delivery) PutStreams(ctx context.Context, companyID string, streams []delivery.StoredStream) error {
 	return postgres.Exec(ctx, t.tx, "store streams", putStreams, streamRows.Args(streams, pgx.NamedArgs{"company_id": companyID}))
+}
+
+var refusedRows = postgres.Rows[delivery.RefusedOrigin]{
+	postgres.Col("origin", "text", func(r *delivery.RefusedOrigin) string { return r.Origin }),
+	postgres.Col("own", "boolean", func(r *delivery.RefusedOrigin) bool { return r.Own }),
+	postgres.Col("events", "bigint", func(r *delivery.RefusedOrigin) int64 { return r.Events }),
+	postgres.Col("last_at", "timestamptz", func(r *delivery.RefusedOrigin) time.Time { return r.At }),
+}
+
+var addRefused = `
+	insert into refused_origin as r (company_id, origin, own, events, last_at)
+	select @company_id, origin, own, events, last_at from ` + refusedRows.Unnest("n") + `
+	on conflict (company_id, origin) do update set own = excluded.own, last_at = greatest(r.last_at, excluded.last_at),
+		events = least(r.events + excluded.events, @most_events)`
+
+// What is too old is removed as well, and others than those of the company's own domain first.
+const forgetRefused = `
+	delete from refused_origin where company_id = @company_id and (last_at < @before or origin in (
+		select origin from refused_origin where company_id = @company_id and origin <> @other
+		order by own desc, last_at desc, origin offset @most))`
+
+// mostRefusedEvents bounds what is counted of one origin.
+const mostRefusedEvents = 1_000_000_000_000
+
+// AddRefused adds to the table refused_origin, and removes what is too much or too old.
+func (t Delivery) AddRefused(ctx context.Context, companyID string, origins []delivery.RefusedOrigin) error {
+	var newest time.Time
+	for _, r := range origins {
+		if r.At.After(newest) {
+			newest = r.At
+		}
+	}
+	args := pgx.NamedArgs{"company_id": companyID, "most_events": int64(mostRefusedEvents)}
+	if err := postgres.Exec(ctx, t.tx, "add refused origins", addRefused, refusedRows.Args(origins, args)); err != nil {
+		return err
+	}
+	return postgres.Exec(ctx, t.tx, "forget refused origins", forgetRefused, pgx.NamedArgs{"company_id": companyID,
+		"before": newest.AddDate(0, 0, -delivery.KeepRefused), "other": facts.OtherOrigin, "most": delivery.MaxRefusedOrigins})
 }
 
 // What is forgotten is found by an index, a bounded number at a time.

@@ -58,6 +58,7 @@ type Ledger struct {
 	notices []noticed
 	arrived *Arrivals
 	found   Found
+	refused map[string]*RefusedOrigin // by origin
 }
 
 // noticed is a notice, with its source.

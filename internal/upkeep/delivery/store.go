@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Store keeps the delivery ledger, in one transaction. Each method works on the rows of one company.
+// Store keeps the delivery ledger, and refused origins, in one transaction. Each method works on the rows of one company.
 // internal/postgres/upkeep.Delivery is one, and describes each method.
 type Store interface {
 	Count(ctx context.Context, companyID string, counts []Count) error
@@ -16,6 +16,7 @@ type Store interface {
 	InsertSeen(ctx context.Context, companyID string, seen []Seen) error
 	Streams(ctx context.Context, companyID string, streams []StoredStream) ([]StoredStream, error)
 	PutStreams(ctx context.Context, companyID string, streams []StoredStream) error
+	AddRefused(ctx context.Context, companyID string, origins []RefusedOrigin) error
 	Forget(ctx context.Context, companyID string, whole, rest time.Time, limit int) error
 }
 

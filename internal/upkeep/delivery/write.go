@@ -62,7 +62,10 @@ func (l *Ledger) Write(ctx context.Context, store Store, companyID string) (Foun
 			sources = append(sources, SourceCount{Day: s.day, Origin: s.Origin, Agent: s.Agent, Outcome: s.outcome, Events: n})
 		}
 	}
-	return l.found, store.CountSources(ctx, companyID, sources)
+	if err := store.CountSources(ctx, companyID, sources); err != nil || len(l.refused) == 0 {
+		return l.found, err
+	}
+	return l.found, store.AddRefused(ctx, companyID, l.refusedOrigins())
 }
 
 // rememberedDay is a StoredDay before the transaction and now.

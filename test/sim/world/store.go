@@ -307,6 +307,8 @@ func (counted) Streams(context.Context, string, []delivery.StoredStream) ([]deli
 
 func (counted) PutStreams(context.Context, string, []delivery.StoredStream) error { return nil }
 
+func (counted) AddRefused(context.Context, string, []delivery.RefusedOrigin) error { return nil }
+
 func (counted) Forget(context.Context, string, time.Time, time.Time, int) error { return nil }
 
 // What reports count of visitors is not the simulation's: nothing is known of any.

@@ -18,6 +18,8 @@
         const signals = await answer.json();
         show('event', signals.event);
         show('order', signals.order);
+        const refused = document.getElementById('refused');
+        if (!refused.contains(document.activeElement)) refused.innerHTML = signals.refused || '';
       } catch { /* offline: asked again */ }
     }
     if (waiting()) setTimeout(ask, 2000);
