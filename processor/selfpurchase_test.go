@@ -156,7 +156,8 @@ func (k *known) createdAt(id string) (at time.Time) {
 }
 
 func (k *known) identities(name string) []string {
-	return k.texts(`select encode(key, 'escape') from influencer_identity join influencer using (company_id, influencer_id) where name = $1`, name)
+	return k.texts(`
+		select encode(key, 'escape') from influencer_identity join influencer using (company_id, influencer_id) where name = $1`, name)
 }
 
 // Whoever is archived has no e-mail together with somebody else: a shop that registers an influencer anew under another

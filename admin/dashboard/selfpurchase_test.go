@@ -45,7 +45,8 @@ func TestAnInfluencersOwnPurchaseWaitsOnThePages(t *testing.T) {
 		"The customer of this order is the influencer.", "Accept and pay", "Refuse") {
 		t.Errorf("reviews read %q", text)
 	}
-	if page := s.readRaw(owner, "/dashboard/reviews"+at); !strings.Contains(page, `/dashboard/influencer?company=`+s.live+`&amp;id=`+id+`">Ana Prado</a>`) {
+	link := `/dashboard/influencer?company=` + s.live + `&amp;id=` + id + `">Ana Prado</a>`
+	if page := s.readRaw(owner, "/dashboard/reviews"+at); !strings.Contains(page, link) {
 		t.Errorf("the name leads nowhere: %s", page)
 	}
 	if text := s.readAs(owner, orderOf("waits")); !contains(text, "The customer of this order is Ana Prado. Nothing is owed until you decide.",

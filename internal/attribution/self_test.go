@@ -164,7 +164,8 @@ func TestAnAcceptedSelfPurchaseIsPayableAfterTheDecision(t *testing.T) {
 	if want := knowsAna("").DayOf(start.AddDate(0, 0, 2)); o.Payout.PayableOn != want {
 		t.Errorf("payable on %s, want %s", o.Payout.PayableOn, want)
 	}
-	if d := o.Explanation.Decisions; len(d) != 1 || d[0].Influencer != "Ana" || d[0].Decision != commerce.EvidenceAccept || d[0].By != "user/u" {
+	if d := o.Explanation.Decisions; len(d) != 1 || d[0].Influencer != "Ana" || d[0].Decision != commerce.EvidenceAccept ||
+		d[0].By != "user/u" {
 		t.Errorf("decisions %+v", d)
 	}
 }

@@ -22,7 +22,8 @@ type ruleTable struct {
 var ruleTables = []ruleTable{
 	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule,
 		window_days,
-		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, self_purchase, hold_days,
+		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven,
+		self_purchase, hold_days,
 		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at`},
 	{name: "past_setting",
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
