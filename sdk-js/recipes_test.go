@@ -319,7 +319,7 @@ func shopifyApp(t *testing.T, e *edge, b *rod.Browser) {
 	for name, text := range map[string]string{
 		filepath.Join(stubbed, "package.json"): `{"name": "@shopify/web-pixels-extension", "type": "module", "exports": "./index.js"}`,
 		filepath.Join(stubbed, "index.js"):     `export const register = (f) => self.shopify.extend("WebPixel::Render", f);`,
-		filepath.Join(dir, "pixel.js"):         e.of(recipe(t, "Shopify", "js", 1)),
+		filepath.Join(dir, "pixel.js"):         e.of(blockOf(t, "../docs/notes/recipes.md", "## The pixel of a Shopify app", "js", 0)),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

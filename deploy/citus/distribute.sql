@@ -18,7 +18,7 @@ declare
   distributed constant text[] := array[
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
-    'influencer_personal', 'influencer_identity',
+    'former_name', 'influencer_personal', 'influencer_identity',
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',

@@ -108,6 +108,12 @@ func (c NewCost) Check() (bad Violations) {
 	return bad
 }
 
+// CheckNewName returns every rule that the new name of an influencer breaks.
+func CheckNewName(name string) (bad Violations) {
+	bad.foldable(place{}, "new_name", name, MaxName, fold.Name)
+	return bad
+}
+
 // CheckCategory returns every rule that an influencer's name and new category break.
 func CheckCategory(name, category string) (bad Violations) {
 	bad = InfluencerRef{Name: name}.Check()

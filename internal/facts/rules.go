@@ -85,10 +85,16 @@ const (
 // was before they were closed: ArchivedAt or DeletedAt is zero while one is open.
 type Influencer struct {
 	ID, Name   string
-	Folded     string // fold.Name of Name
+	Folded     string   // fold.Name of Name
+	Former     []string // fold.Name of the names that it had before; Folded may be one of them
 	CreatedAt  time.Time
 	ArchivedAt time.Time
 	Unproven   []UnprovenSince // the influencer's own setting, the oldest first
+}
+
+// Names returns the folded names by which a visit is the influencer's, each once: its own first.
+func (f *Influencer) Names() []string {
+	return append([]string{f.Folded}, slices.DeleteFunc(slices.Clone(f.Former), func(name string) bool { return name == f.Folded })...)
 }
 
 // UnprovenSince is an influencer's own setting of what is done with evidence that

@@ -342,7 +342,12 @@ func (s *Pages) refuseRule(r *http.Request, f *site.Form, err error) bool {
 // conflicts with is gone meanwhile. known is false for an error that is not the person's to correct.
 func refusalOf(l *lang.Printer, err error) (field string, words []string, known bool) {
 	var conflict *commerce.CouponConflictError
+	var taken *commerce.NameTakenError
 	switch {
+	case errors.As(err, &taken) && taken.Archived:
+		return "name", []string{l.T("influencer.name_archived", taken.Influencer)}, true
+	case errors.As(err, &taken):
+		return "name", []string{l.T("influencer.name_taken", taken.Influencer)}, true
 	case errors.As(err, &conflict):
 		for _, c := range conflict.Conflicts {
 			words = append(words, l.T("influencer.coupon_conflict", c.Code, c.Influencer, l.Period(c.StartDate, c.EndDate)))

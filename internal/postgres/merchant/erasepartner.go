@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -18,10 +20,11 @@ func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, inf
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		var known string
 		if err := c.tx.QueryRow(ctx, `
-			select influencer_id::text, name from influencer
-			where company_id = $1 and name_folded = $2 and ($3::uuid is null or influencer_id = $3)
+			select influencer_id::text, name from influencer i
+			where company_id = @company_id and `+hasOrHad+` and (@influencer_id::uuid is null or influencer_id = @influencer_id)
 			order by archived_at desc nulls first, created_at desc limit 1`,
-			c.change.CompanyID, fold.Name(name), postgres.NullIfEmpty(influencerID)).Scan(&influencerID, &known); err != nil {
+			pgx.NamedArgs{"company_id": c.change.CompanyID, "folded": fold.Name(name), "influencer_id": postgres.NullIfEmpty(influencerID)}).
+			Scan(&influencerID, &known); err != nil {
 			return err
 		}
 		if _, err := c.tx.Exec(ctx, `delete from influencer_personal where company_id = $1 and influencer_id = $2`,

@@ -33,6 +33,18 @@ create table influencer (
 );
 create unique index influencer_name on influencer (company_id, name_folded) where archived_at is null;
 
+-- The names that influencers had before they were renamed. They stay theirs: a visit by one is theirs, and nobody else can take
+-- it. The present name is here too where it was given up once.
+create table former_name (
+  company_id    text not null,
+  name_folded   text not null, -- fold.Name of name
+  influencer_id uuid not null,
+  name          text not null, -- as it was written
+  rev           bigint not null,
+  primary key (company_id, name_folded)
+);
+create index former_name_influencer on former_name (company_id, influencer_id);
+
 -- The only table with personal data of influencers. A row only where something of one is known. Of what says where money
 -- goes it has when and by whom each last changed, and null for never.
 create table influencer_personal (

@@ -28,6 +28,7 @@ var ruleTables = []ruleTable{
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
 			`hold_days, delivered_hold_days, passing_hosts`},
 	{name: "influencer", columns: `influencer_id, name, name_folded, category, rev, created_at, archived_at`},
+	{name: "former_name", columns: `name_folded, influencer_id, name, rev`},
 	{name: "influencer_unproven", columns: `influencer_id, since, rev, unproven`},
 	{name: "campaign", columns: `campaign_id, influencer_id, name, name_folded, rev, created_at, archived_at`},
 	{name: "link", columns: `link_id, influencer_id, campaign_id, url, code, rev, created_at, archived_at`},
