@@ -37,14 +37,18 @@ type rules interface {
 	// RegisterInfluencer stores all of a registration or nothing. Besides the
 	// kinds it returns
 	// *commerce.CouponConflictError, commerce.ErrCampaignTaken,
-	// commerce.ErrCampaignName, commerce.ErrTooManyCosts, *commerce.PayeeKnownError.
+	// commerce.ErrCampaignName, commerce.ErrTooManyCosts, *commerce.PayeeKnownError, *commerce.NameTakenError.
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	Influencers(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
 	InfluencersWithCosts(ctx context.Context, companyID string, after commerce.InfluencerCursor, limit int) ([]commerce.Influencer, error)
+	// UpdateInfluencer may return a *commerce.NameTakenError and commerce.ErrTooManyNames.
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
 	// EraseInfluencer removes what is known of the person who has the name, or had it last; influencerID may be empty.
 	EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error
+	// RestoreInfluencer takes back who had the name and was archived last; influencerID may be empty. It may return a
+	// *commerce.NameTakenError.
+	RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) (commerce.Restored, error)
 	AddCoupon(ctx context.Context, author commerce.Author, campaignID string, terms commerce.CouponTerms,
 		random io.Reader) (commerce.Coupon, error)
 	DeleteCoupon(ctx context.Context, author commerce.Author, campaignID, code string) ([]commerce.Coupon, error)
@@ -113,6 +117,7 @@ type statements interface {
 		limit int) ([]commerce.Statement, error)
 	// Statement returns commerce.ErrNotFound for an unknown one.
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
+	Parties(ctx context.Context, companyID string, statementIDs []string) (map[string]commerce.Parties, error)
 	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
 	// LinkNumber returns the number with which links to a statement are made; with revoke
 	// those of before do not work any more. commerce.ErrNotFound for an unknown statement.

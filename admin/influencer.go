@@ -90,7 +90,7 @@ func (s *Server) readRegistration(ctx context.Context, o object) commerce.Regist
 	return r
 }
 
-// updateInfluencer is PUT /influencers: changes the influencer of that name.
+// updateInfluencer is PUT /influencers: changes the influencer that has a name, or had it.
 func (s *Server) updateInfluencer(_ context.Context, c caller, o object) (change, error) {
 	name := required(o, "name", text)
 	var asked commerce.InfluencerChange
@@ -98,19 +98,62 @@ func (s *Server) updateInfluencer(_ context.Context, c caller, o object) (change
 	if asked.Details, err = readDetails(c, o); err != nil {
 		return nil, err
 	}
-	if _, other := o.values["details"]; other {
+	newName := optional(o, "new_name", text)
+	if _, other := o.values["details"]; other || newName.Present {
 		asked.Category = optional(o, "category", text)
 	} else {
 		asked.Category = wire.Some(required(o, "category", text))
 	}
 	asked.Category.Value = strings.TrimSpace(asked.Category.Value)
 	o.bad.AddAll(commerce.CheckCategory(name, asked.Category.Value))
+	if newName.Valid {
+		asked.Name = strings.TrimSpace(newName.Value)
+		o.bad.AddAll(commerce.CheckNewName(asked.Name))
+	}
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		err := s.deps.Database.UpdateInfluencer(ctx, author, name, asked)
-		if errors.Is(err, commerce.ErrNotFound) {
+		var taken *commerce.NameTakenError
+		switch {
+		case errors.Is(err, commerce.ErrNotFound):
 			return answer{}, notFound("there is no influencer of that name")
+		case errors.As(err, &taken):
+			return answer{}, nameTaken(taken, "new_name")
+		case errors.Is(err, commerce.ErrTooManyNames):
+			o.bad.Add("new_name", commerce.CodeTooMany, "the influencer has had %d names; one of those may be taken again", commerce.MaxNames)
+			return answer{}, brokenRules(o.bad)
 		}
 		return answer{}, err
+	}, o.broken()
+}
+
+// nameTaken is the 409 that names who has or had the name in a field.
+func nameTaken(e *commerce.NameTakenError, field string) *problem {
+	whose := "is or was the name of " + e.Influencer
+	if e.Archived {
+		whose += ", who is archived"
+	}
+	return &problem{status: http.StatusConflict, code: codeNameTaken, message: "the name is another influencer's; nothing was stored",
+		details: []detail{{Field: field, Code: codeNameTaken, Message: whose, Influencer: e.Influencer}}}
+}
+
+// restored is what came back with an influencer (docs/api.md, "Archive an influencer").
+type restored struct {
+	ID      string   `json:"id"`
+	Links   int      `json:"links"`
+	Coupons int      `json:"coupons"`
+	Taken   []string `json:"taken"`
+}
+
+// restoreInfluencer is POST /influencers/restore: undoes DELETE /influencers.
+func (s *Server) restoreInfluencer(_ context.Context, _ caller, o object) (change, error) {
+	ref := commerce.InfluencerRef{Name: required(o, "name", text)}
+	o.bad.AddAll(ref.Check())
+	return func(ctx context.Context, author commerce.Author) (answer, error) {
+		back, err := s.deps.Database.RestoreInfluencer(ctx, author, "", ref.Name)
+		if errors.Is(err, commerce.ErrNotFound) {
+			return answer{}, notFound("there is no archived influencer of that name")
+		}
+		return answer{data: restored{back.InfluencerID, back.Links, back.Coupons, append([]string{}, back.Taken...)}}, err
 	}, o.broken()
 }
 
@@ -152,6 +195,7 @@ func (s *Server) eraseInfluencer(_ context.Context, _ caller, o object) (change,
 type influencerRecord struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`
+	Former    []string         `json:"former_names,omitempty"`
 	Category  string           `json:"category"`
 	Campaigns []campaignRecord `json:"campaigns"`
 	Links     []linkRecord     `json:"links"`
@@ -236,7 +280,7 @@ func (s *Server) influencerPage(ctx context.Context, list influencerLister, comp
 
 func (s *Server) record(i commerce.Influencer, whole bool) influencerRecord {
 	record := influencerRecord{
-		ID: i.InfluencerID, Name: i.Name, Category: i.Category,
+		ID: i.InfluencerID, Name: i.Name, Former: i.FormerNames, Category: i.Category,
 		Campaigns: []campaignRecord{}, Links: []linkRecord{}, Coupons: []couponRecord{}, Costs: []costRecord{},
 		Details: recordDetails(i.Details, whole),
 	}

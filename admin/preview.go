@@ -30,7 +30,9 @@ type previewed struct {
 func (s *Server) previewed() []previewed {
 	return []previewed{
 		{"influencer.create", account.WriteInfluencers, s.createInfluencer},
+		{"influencer.update", account.WriteInfluencers, s.updateInfluencer},
 		{"influencer.archive", account.WriteInfluencers, s.deleteInfluencer},
+		{"influencer.restore", account.WriteInfluencers, s.restoreInfluencer},
 		{"coupon.create", account.WriteInfluencers, s.createCoupon},
 		{"coupon.delete", account.WriteInfluencers, s.deleteCoupon},
 		{"cost.create", account.WriteInfluencers, s.createInfluencerCost},

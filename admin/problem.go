@@ -23,6 +23,7 @@ const (
 	codeNotFound         = "not_found"
 	codeMethod           = "method_not_allowed"
 	codeCouponConflict   = "coupon_period_conflict"
+	codeNameTaken        = "name_taken"
 	codePayloadTooLarge  = "payload_too_large"
 	codeUnsupportedMedia = "unsupported_media_type"
 	codeKeyMismatch      = "idempotency_key_mismatch"
@@ -87,11 +88,14 @@ func unavailable() *problem {
 func problemOf(err error) *problem {
 	var p *problem
 	var coupons *commerce.CouponConflictError
+	var name *commerce.NameTakenError
 	switch {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &coupons):
 		return couponConflict(coupons, "coupons[%d].cupom")
+	case errors.As(err, &name):
+		return nameTaken(name, "name")
 	case errors.Is(err, commerce.ErrArchived): // since the key was looked up
 		return archived()
 	case errors.Is(err, commerce.ErrNotFound):

@@ -41,6 +41,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/influencers", account.ReadInfluencers, ruleRate, s.listInfluencers},
 		{http.MethodPut, "/influencers", account.WriteInfluencers, ruleRate, s.makes(s.updateInfluencer)},
 		{http.MethodDelete, "/influencers", account.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencer)},
+		{http.MethodPost, "/influencers/restore", account.WriteInfluencers, ruleRate, s.makes(s.restoreInfluencer)},
 		{http.MethodDelete, "/influencers/details", account.EraseCustomers, ruleRate, s.makes(s.eraseInfluencer)},
 		{http.MethodGet, "/influencers/costs", account.ReadInfluencers, ruleRate, s.listInfluencerCosts},
 		{http.MethodPost, "/influencers/costs", account.WriteInfluencers, ruleRate, s.makes(s.createInfluencerCost)},

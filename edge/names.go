@@ -29,7 +29,7 @@ func (s *entries) deleteLink(code string) {
 }
 
 func (s *entries) countNames(l *wire.Link, n int) {
-	for _, name := range []string{l.Influencer, l.Campaign} {
+	for _, name := range append([]string{l.Influencer, l.Campaign}, l.Former...) {
 		if scrub.Clean(name) {
 			continue
 		}

@@ -17,10 +17,10 @@ func TestNamesInUTMValuesAreNotScrubbed(t *testing.T) {
 	s := newBroker(t, "")
 	s.publishCompany(wire.Company{})
 	s.publishCompany(wire.Company{CompanyID: "co_other"})
-	const influencer, campaign, code = "Ana @ana.prado", "Live 11 98765-4321", "Nm12Cd"
+	const influencer, campaign, code = "Bia @bia.lima", "Live 11 98765-4321", "Nm12Cd"
 	s.publish(wire.LinkKeyPrefix+code,
 		wire.Link{V: 1, Rev: 1, CompanyID: testCompany, LinkID: "l", URL: "https://loja.example.com/?e=b@x.com",
-			Influencer: influencer, Campaign: campaign})
+			Influencer: influencer, Campaign: campaign, Former: []string{"Ana", "Ana @ana.prado"}})
 	s.start(nil)
 	const query = "utm_campaign=ANA+%40ana.prado&utm_content=live%2011%2098765-4321"
 	const url = "https://loja.example.com/?" + query + "&e=b%40x.com"

@@ -192,7 +192,10 @@ func importInfluencers(ctx context.Context, db stores, company string, lines []s
 	}
 	for i, why := range refused {
 		var conflict *commerce.CouponConflictError
+		var taken *commerce.NameTakenError
 		switch {
+		case errors.As(why, &taken):
+			why = taken
 		case errors.As(why, &conflict) && len(conflict.Conflicts) == 0:
 			why = errors.New(results[i].Coupon + " is the coupon of a line before")
 		case errors.As(why, &conflict):

@@ -67,8 +67,8 @@ func newPreview() *cobra.Command {
 	cmd.Long = `Say which orders a change of rules would move, how much, and from whom to whom.
 Nothing is changed. CHANGE is JSON as in the field "change" of POST /preview: the
 body of the request that makes the change, and its type (influencer.create,
-influencer.archive, coupon.create, coupon.delete, cost.create, cost.delete,
-order.evidence). For settings: tributary company set COMPANY --preview.`
+influencer.update, influencer.archive, influencer.restore, coupon.create,
+coupon.delete, cost.create, cost.delete, order.evidence). For settings: tributary company set COMPANY --preview.`
 	cmd.Example = "  tributary preview --company c_… " + previewExample
 	shows.register(cmd.Flags())
 	return cmd

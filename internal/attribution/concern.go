@@ -193,7 +193,9 @@ func spanOfDays(first, last string) (from, to time.Time) {
 func (x *Index) keysOf(influencerID string) []facts.Key {
 	keys := []facts.Key{{Kind: facts.KeyInfluencer, Value: influencerID}}
 	if f := x.byID[influencerID]; f != nil {
-		keys = append(keys, facts.RuleKey(facts.KeyUTM, f.Folded))
+		for _, name := range f.Names() {
+			keys = append(keys, facts.RuleKey(facts.KeyUTM, name))
+		}
 	}
 	for _, l := range x.rules.Links {
 		if l.InfluencerID == influencerID {

@@ -17,12 +17,13 @@ type Index struct {
 	rules       *facts.Rules
 	hosts       []string                       // the store's own: see bareHost
 	byID        map[string]*facts.Influencer   // by influencer id
-	byName      map[string][]*facts.Influencer // by folded name
+	byName      map[string][]*facts.Influencer // by folded name, those of before too
 	campaigns   map[string][]*facts.Campaign   // by influencer id
 	campaignIDs map[string]*facts.Campaign     // by campaign id
 	links       map[string]*facts.Link         // by code
 	coupons     map[string][]*facts.Coupon     // by folded code
 	costs       map[string][]*facts.Cost       // by influencer id
+	identities  map[facts.Key][]facts.Identity
 	calculator  *models.Calculator
 	origins     map[string]bool // see OriginOf
 	windows     []time.Duration // see Windows
@@ -42,7 +43,9 @@ func NewIndex(rules *facts.Rules) *Index {
 	for i := range rules.Influencers {
 		f := &rules.Influencers[i]
 		x.byID[f.ID] = f
-		x.byName[f.Folded] = append(x.byName[f.Folded], f)
+		for _, name := range f.Names() {
+			x.byName[name] = append(x.byName[name], f)
+		}
 	}
 	for i := range rules.Campaigns {
 		c := &rules.Campaigns[i]
@@ -62,6 +65,10 @@ func NewIndex(rules *facts.Rules) *Index {
 	}
 	for _, list := range x.costs {
 		slices.SortFunc(list, func(a, b *facts.Cost) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	x.identities = make(map[facts.Key][]facts.Identity, len(rules.Identities))
+	for _, i := range rules.Identities {
+		x.identities[i.Key] = append(x.identities[i.Key], i)
 	}
 	return x
 }
@@ -104,7 +111,7 @@ func (x *Index) match(t *Touch, o *wire.Order) {
 	}
 }
 
-// influencerNamed returns the influencer with a folded name at an instant. Of several
+// influencerNamed returns the influencer with a folded name, or who had it before, at an instant. Of several
 // it is the only one that existed then; before all of them it is the first one, if that
 // was archived before the next one was registered. It returns nil where there is none,
 // or the name is ambiguous.

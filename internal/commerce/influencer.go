@@ -24,7 +24,7 @@ type Registration struct {
 	CampaignID string // empty: the influencer's campaign of that name, else a new id
 	Category   string // empty: unchanged
 	Links      []string
-	CouponOnly bool // no link is needed where there is a coupon
+	CouponOnly bool // no link is needed where there is a coupon or a cost
 	Coupons    []CouponTerms
 	Costs      []CostTerms
 	Details    DetailsChange // of a known influencer it overwrites none of PayeeFields
@@ -32,6 +32,7 @@ type Registration struct {
 
 // InfluencerChange says what of an influencer changes.
 type InfluencerChange struct {
+	Name     string                // the new one; empty: unchanged
 	Category wire.Optional[string] // an empty one clears it
 	Details  DetailsChange
 }
@@ -68,6 +69,7 @@ type Registered struct {
 type Influencer struct {
 	InfluencerID string
 	Name         string
+	FormerNames  []string // that it had before, in the order of their folded names
 	Category     string
 	Details      Details
 	CreatedAt    time.Time
@@ -115,13 +117,30 @@ type Archived struct {
 
 // Restored says what came back with an influencer who was archived.
 type Restored struct {
+	InfluencerID string
+
 	Links   int
 	Coupons int
 	Taken   []string // codes of coupons that did not, since somebody has the code in one of their days
 }
 
-// ErrNameTaken says that another influencer has the name.
-var ErrNameTaken = fmt.Errorf("%w: another influencer has the name", ErrConflict)
+// NameTakenError says that a name is another influencer's, or was before that one was renamed. It is an ErrConflict.
+type NameTakenError struct {
+	Influencer string // the other's present name
+	Archived   bool   // the other is
+}
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("the name is or was that of %s", e.Influencer)
+}
+
+func (e *NameTakenError) Unwrap() error { return ErrConflict }
+
+// MaxNames bounds the names of an influencer, those before included: each is reserved for ever. Chosen, not measured.
+const MaxNames = 20
+
+// ErrTooManyNames refuses a rename beyond MaxNames.
+var ErrTooManyNames = fmt.Errorf("%w: an influencer has at most %d names, those before included", ErrConflict, MaxNames)
 
 // CouponConflictError says which coupons of a request overlap coupons that are
 // not deleted. It is an ErrConflict.

@@ -31,6 +31,7 @@ type Rules struct {
 	Links       []Link
 	Coupons     []Coupon
 	Costs       []Cost
+	Identities  []Identity // that tell one influencer from all others
 }
 
 // Settings decide about the orders that were created while they were in force.
@@ -42,6 +43,7 @@ type Settings struct {
 	PayRecurring bool          // recurring orders earn too
 	WithoutTax   bool          // the base of commissions is without tax
 	Unproven     string        // one of commerce.UnprovenRules; empty: review
+	SelfPurchase string        // one of commerce.SelfPurchaseRules; empty: review
 	HoldDays     int           // from an order's approval until its commission may be paid
 	// DeliveredHoldDays is the same from its delivery, where that is known.
 	DeliveredHoldDays int
@@ -85,10 +87,16 @@ const (
 // was before they were closed: ArchivedAt or DeletedAt is zero while one is open.
 type Influencer struct {
 	ID, Name   string
-	Folded     string // fold.Name of Name
+	Folded     string   // fold.Name of Name
+	Former     []string // fold.Name of the names that it had before; Folded may be one of them
 	CreatedAt  time.Time
 	ArchivedAt time.Time
 	Unproven   []UnprovenSince // the influencer's own setting, the oldest first
+}
+
+// Names returns the folded names by which a visit is the influencer's, each once: its own first.
+func (f *Influencer) Names() []string {
+	return append([]string{f.Folded}, slices.DeleteFunc(slices.Clone(f.Former), func(name string) bool { return name == f.Folded })...)
 }
 
 // UnprovenSince is an influencer's own setting of what is done with evidence that

@@ -128,6 +128,7 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Category: wire.Some("casa"),
 		Details: commerce.DetailsChange{Email: wire.Some("ana@example.com"),
 			Keys: []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte("k1:nobody")}}}}))
+	must(db.UpdateInfluencer(ctx, author, "Ana", commerce.InfluencerChange{Name: "Ana Prado"}))
 	must(db.SetUnproven(ctx, author, "Ana", commerce.UnprovenPay))
 	_, err = db.UnprovenOf(ctx, author.CompanyID, "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2")
 	must(err)
@@ -145,7 +146,7 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	anaID, err := db.InfluencerID(ctx, author.CompanyID, "Ana")
 	must(err)
-	_, err = db.RestoreInfluencer(ctx, author, anaID)
+	_, err = db.RestoreInfluencer(ctx, author, anaID, "")
 	must(err)
 	must(db.EraseInfluencer(ctx, author, "", "Ana"))
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/shopspring/decimal"
 
@@ -74,9 +75,9 @@ func (f *findings) add(o *wire.Order, was *facts.Outcome, is facts.Outcome, befo
 	if moved {
 		f.orders.Moved++
 	}
-	if !slices.Equal(was.Credits, is.Credits) {
+	if credits := renamed(was.Credits, before, after); !slices.Equal(credits, is.Credits) {
 		f.orders.Credited++
-		f.addCredit(o.Currency, was.Credits, is.Credits)
+		f.addCredit(o.Currency, credits, is.Credits)
 	}
 }
 
@@ -115,13 +116,28 @@ func (f *findings) share(p *facts.Payout, isOwn bool, currency string, x *attrib
 	return s, minor
 }
 
-// same reports whether both are nobody's, or equal.
+// renamed returns credits under the names that influencers have after the change: a rename alone moves no credit.
+func renamed(credits []facts.Credit, before, after *attribution.Index) []facts.Credit {
+	credits = slices.Clone(credits)
+	for i := range credits {
+		c := &credits[i]
+		if name := before.InfluencerName(c.InfluencerID); name != "" {
+			if prefix, of := strings.CutSuffix(c.Channel, name); of && (prefix == "" || prefix == attribution.CouponChannel) {
+				c.Channel = prefix + after.InfluencerName(c.InfluencerID)
+			}
+		}
+	}
+	return credits
+}
+
+// same reports whether both are nobody's, or equal. The name of one influencer may differ.
 func same(a, b *Share) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	x, y := *a, *b
 	x.Amount, y.Amount = commerce.Sum{}, commerce.Sum{}
+	x.Influencer, y.Influencer = "", ""
 	return x == y && a.Amount.Minor.Equal(b.Amount.Minor)
 }
 

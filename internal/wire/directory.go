@@ -74,6 +74,8 @@ type Link struct {
 	URL          string `json:"url"`        // destination, without our parameters
 	Influencer   string `json:"influencer"` // name: utm_campaign
 	Campaign     string `json:"campaign"`   // name: utm_content; may be empty
+	// Former are the names that the influencer had before: a utm_campaign with one is the influencer's too.
+	Former []string `json:"former,omitempty"`
 }
 
 // Scopes with which an API key may send events.

@@ -14,8 +14,8 @@ import (
 
 // Partners changes influencers as a whole.
 type Partners interface {
-	// RestoreInfluencer may return commerce.ErrNotFound and ErrNameTaken.
-	RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID string) (commerce.Restored, error)
+	// RestoreInfluencer may return commerce.ErrNotFound and a *commerce.NameTakenError.
+	RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) (commerce.Restored, error)
 	// EraseInfluencer removes what is known of the person, whose name confirms it: another one is commerce.ErrNotFound.
 	EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error
 }
@@ -32,12 +32,13 @@ func (s *Pages) restore(w http.ResponseWriter, r *http.Request, v site.Request) 
 	}
 	i := commerce.Influencer{InfluencerID: id}
 	answered, err := s.save(w, r, v, nil, s.influencerHere(v, i), func(ctx context.Context) error {
-		_, err := s.partners.RestoreInfluencer(ctx, s.Author(v), id)
+		_, err := s.partners.RestoreInfluencer(ctx, s.Author(v), id, "")
 		return err
 	})
+	var taken *commerce.NameTakenError
 	switch {
 	case answered:
-	case errors.Is(err, commerce.ErrNameTaken):
+	case errors.As(err, &taken):
 		s.ProblemOf(w, r, http.StatusConflict, "name_taken")
 	case err != nil:
 		s.NotFoundOr(w, r, err, "no_influencer")

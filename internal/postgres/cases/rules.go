@@ -67,6 +67,12 @@ func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	if err := readOwnUnproven(ctx, tx, rules); err != nil {
 		return nil, err
 	}
+	if rules.Identities, err = readIdentities(ctx, tx, companyID); err != nil {
+		return nil, err
+	}
+	if err := readFormerNames(ctx, tx, rules); err != nil {
+		return nil, err
+	}
 	rules.Campaigns, err = postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (c facts.Campaign, err error) {
 		return c, row.Scan(&c.ID, &c.InfluencerID, &c.Name, &c.Folded, &c.CreatedAt, postgres.ZeroIfNull(&c.ArchivedAt))
 	}, `select campaign_id, influencer_id::text, name, name_folded, created_at, archived_at from campaign where company_id = $1 order by `+
@@ -112,7 +118,7 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
 		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-		commission_without_tax, unproven, hold_days, delivered_hold_days, passing_hosts, retention_days,
+		commission_without_tax, unproven, self_purchase, hold_days, delivered_hold_days, passing_hosts, retention_days,
 			exists (select 1 from erasure e where e.company_id = $1)
 		from company where company_id = $1`, rules.CompanyID).
 		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins},
@@ -132,7 +138,8 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 		past.Settings = was.settings()
 		return past, nil
 	}, `
-		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
+		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, self_purchase,
+		hold_days,
 		delivered_hold_days, passing_hosts
 		from past_setting where company_id = $1 order by until`, rules.CompanyID)
 	return err
@@ -146,7 +153,7 @@ type settingsRow struct {
 
 func (s *settingsRow) columns() []any {
 	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.WithoutTax, &s.Unproven,
-		&s.HoldDays, &s.DeliveredHoldDays, &s.PassingHosts}
+		&s.SelfPurchase, &s.HoldDays, &s.DeliveredHoldDays, &s.PassingHosts}
 }
 
 func (s *settingsRow) settings() facts.Settings {
@@ -157,23 +164,52 @@ func (s *settingsRow) settings() facts.Settings {
 // readOwnUnproven reads the influencers' own settings of what is done with evidence
 // that nothing proves.
 func readOwnUnproven(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
+	var own facts.UnprovenSince
+	return readOf(ctx, tx, rules, `
+		select influencer_id::text, since, coalesce(unproven, '') from influencer_unproven
+		where company_id = $1 order by influencer_id, since, rev`, []any{&own.Since, &own.Unproven},
+		func(f *facts.Influencer) { f.Unproven = append(f.Unproven, own) })
+}
+
+// readFormerNames reads the names that influencers had before.
+func readFormerNames(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
+	var name string
+	return readOf(ctx, tx, rules, `select influencer_id::text, name_folded from former_name where company_id = $1 order by name_folded`,
+		[]any{&name}, func(f *facts.Influencer) { f.Former = append(f.Former, name) })
+}
+
+// readOf reads rows that belong to influencers of the rules. The first column is the influencer's id, the others go into
+// columns; take is called after each row.
+func readOf(ctx context.Context, tx pgx.Tx, rules *facts.Rules, sql string, columns []any, take func(f *facts.Influencer)) error {
 	place := map[string]int{}
 	for i, f := range rules.Influencers {
 		place[f.ID] = i
 	}
-	rows, err := tx.Query(ctx, `
-		select influencer_id::text, since, coalesce(unproven, '') from influencer_unproven
-		where company_id = $1 order by influencer_id, since, rev`, rules.CompanyID)
+	rows, err := tx.Query(ctx, sql, rules.CompanyID)
 	if err != nil {
 		return err
 	}
 	var id string
-	var own facts.UnprovenSince
-	_, err = pgx.ForEachRow(rows, []any{&id, &own.Since, &own.Unproven}, func() error {
+	_, err = pgx.ForEachRow(rows, append([]any{&id}, columns...), func() error {
 		if i, known := place[id]; known {
-			rules.Influencers[i].Unproven = append(rules.Influencers[i].Unproven, own)
+			take(&rules.Influencers[i])
 		}
 		return nil
 	})
 	return err
+}
+
+// readIdentities reads the keys that tell one influencer from all others.
+func readIdentities(ctx context.Context, tx pgx.Tx, companyID string) ([]facts.Identity, error) {
+	return postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (i facts.Identity, err error) {
+		var kind int16
+		var key []byte
+		if err := row.Scan(&i.InfluencerID, &kind, &key, &i.Since, postgres.ZeroIfNull(&i.Until)); err != nil {
+			return i, err
+		}
+		i.Key, err = facts.UnpackKey(kind, key)
+		return i, err
+	}, `
+		select influencer_id::text, kind, key, since, until from influencer_identity
+		where company_id = $1 and not shared and not others and until is distinct from since`, companyID)
 }

@@ -171,18 +171,22 @@ func directoryLinkColumns(l *directoryLink) postgres.Columns {
 		postgres.Into("l.url", &l.link.URL),
 		postgres.Into("i.name", &l.link.Influencer),
 		postgres.Into("c.name", &l.link.Campaign),
+		postgres.Into(formerNames, &l.link.Former),
 		postgres.Into("greatest(l.rev, i.rev, c.rev)", &l.link.Rev),
 	}
 }
 
+// selectDirectoryLinks begins a statement on links (l).
+var selectDirectoryLinks = `
+	select ` + postgres.List(directoryLinkColumns) + `
+	from link l
+	join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
+	join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id`
+
 // directoryLinks adds every link of a company, the archived ones as tombstones.
 func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
 	return eachRow(uuid.Nil.String(), func(after string) ([]directoryLink, error) {
-		return postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), `
-			select `+postgres.List(directoryLinkColumns)+`
-			from link l
-			join influencer i on i.company_id = l.company_id and i.influencer_id = l.influencer_id
-			join campaign c on c.company_id = l.company_id and c.campaign_id = l.campaign_id
+		return postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), selectDirectoryLinks+`
 			where l.company_id = $1 and l.link_id > $2
 			order by l.link_id limit $3`, companyID, after, directoryPage)
 	}, func(l *directoryLink) string { return l.link.LinkID }, func(l *directoryLink) error {

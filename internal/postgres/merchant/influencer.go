@@ -17,8 +17,9 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// RegisterInfluencer makes an influencer, or adds to the one of that name, in
-// one transaction with its outbox records and its audit row. Overlapping coupons
+// RegisterInfluencer makes an influencer, or adds to the one that has the name or had it before, in
+// one transaction with its outbox records and its audit row. A name that one who is archived now had before is a
+// *commerce.NameTakenError. Overlapping coupons
 // give a *commerce.CouponConflictError, a campaign id of another influencer or
 // with another name commerce.ErrCampaignTaken or ErrCampaignName, and too many
 // costs commerce.ErrTooManyCosts. Details that differ from what is known of where money goes give a
@@ -79,15 +80,6 @@ func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(
 	})
 }
 
-// influencerByName finds a live influencer by folded name.
-func (c *ruleChange) influencerByName(ctx context.Context, name string) (id, known string, err error) {
-	err = c.tx.QueryRow(ctx, `
-		select influencer_id, name from influencer
-		where company_id = $1 and name_folded = $2 and archived_at is null`,
-		c.change.CompanyID, fold.Name(name)).Scan(&id, &known)
-	return id, known, err
-}
-
 // setCategory changes an influencer's category and adds the record of it.
 func (c *ruleChange) setCategory(ctx context.Context, influencerID, category string) error {
 	if _, err := c.tx.Exec(ctx, `
@@ -105,6 +97,7 @@ func (c *ruleChange) setCategory(ctx context.Context, influencerID, category str
 func (s *Store) KnownNames(ctx context.Context, companyID string, folded []string) ([]string, error) {
 	known, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
 		select name_folded from influencer where company_id = @company_id and name_folded = any(@names)
+		union select name_folded from former_name where company_id = @company_id and name_folded = any(@names)
 		union select name_folded from campaign where company_id = @company_id and name_folded = any(@names)`,
 		pgx.NamedArgs{"company_id": companyID, "names": folded})
 	if err != nil {
@@ -176,6 +169,9 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	case !errors.Is(err, pgx.ErrNoRows):
 		return err
 	}
+	if err := reg.refuseTaken(ctx, "", reg.Name, false); err != nil {
+		return err
+	}
 	if reg.influencerID, err = reg.newID(); err != nil {
 		return err
 	}
@@ -193,7 +189,8 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleCreated, InfluencerID: reg.influencerID})
 }
 
-// UpdateInfluencer changes the influencer of that name. An unknown name is commerce.ErrNotFound.
+// UpdateInfluencer changes the influencer that has a name, or had it before. An unknown name is commerce.ErrNotFound. A new
+// name that another has or had, archived or not, is a *commerce.NameTakenError, one too many commerce.ErrTooManyNames.
 func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		id, known, err := c.influencerByName(ctx, name)
@@ -201,6 +198,11 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 			return err
 		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.update", id, map[string]any{"name": known}
+		if asked.Name != "" {
+			if err := c.rename(ctx, id, known, asked.Name); err != nil {
+				return err
+			}
+		}
 		if asked.Category.Present {
 			c.change.Detail["category"] = asked.Category.Value
 			if err := c.setCategory(ctx, id, asked.Category.Value); err != nil {
@@ -239,6 +241,7 @@ func influencerColumns(i *commerce.Influencer) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("influencer_id", &i.InfluencerID),
 		postgres.Into("name", &i.Name),
+		postgres.Into(formerNames, &i.FormerNames),
 		postgres.Into("coalesce(category, '')", &i.Category),
 		postgres.Into("created_at", &i.CreatedAt),
 		postgres.Into("archived_at", postgres.ZeroIfNull(&i.ArchivedAt)),
@@ -264,12 +267,7 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		page := influencerPage{companyID: companyID, byID: make(map[string]*commerce.Influencer, len(list))}
-		for i := range list {
-			page.ids = append(page.ids, list[i].InfluencerID)
-			page.byID[list[i].InfluencerID] = &list[i]
-		}
-		return page.fill(ctx, tx)
+		return fillInfluencers(ctx, tx, companyID, list)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: influencers: %w", err)
@@ -280,21 +278,44 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 // Influencer returns one influencer, archived ones too, with all that is live of it;
 // commerce.ErrNotFound where there is none.
 func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error) {
-	var found commerce.Influencer
+	list, err := s.InfluencersOf(ctx, companyID, []string{influencerID})
+	if err == nil && len(list) == 0 {
+		err = commerce.ErrNotFound
+	}
+	if err != nil {
+		return commerce.Influencer{}, fmt.Errorf("influencer %s: %w", influencerID, err)
+	}
+	return list[0], nil
+}
+
+// InfluencersOf returns those of the influencers that there are, archived ones too, each with all that is live of it, in the
+// order of the ids.
+func (s *Store) InfluencersOf(ctx context.Context, companyID string, ids []string) ([]commerce.Influencer, error) {
+	var list []commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
-		found, err = postgres.One(ctx, tx, postgres.Scan(influencerColumns), `
+		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
 			select `+postgres.List(influencerColumns)+` from influencer i
-			where company_id = $1 and influencer_id = $2`, companyID, influencerID)
-		if err != nil {
+			where company_id = @company_id and influencer_id = any(@ids::uuid[]) order by array_position(@ids::uuid[], influencer_id)`,
+			pgx.NamedArgs{"company_id": companyID, "ids": ids})
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		page := influencerPage{companyID: companyID, ids: []string{influencerID}, byID: map[string]*commerce.Influencer{influencerID: &found}}
-		return page.fill(ctx, tx)
+		return fillInfluencers(ctx, tx, companyID, list)
 	})
 	if err != nil {
-		return commerce.Influencer{}, fmt.Errorf("postgres: influencer %s: %w", influencerID, err)
+		return nil, fmt.Errorf("postgres: influencers: %w", err)
 	}
-	return found, nil
+	return list, nil
+}
+
+// fillInfluencers reads all that is live of influencers.
+func fillInfluencers(ctx context.Context, tx pgx.Tx, companyID string, list []commerce.Influencer) error {
+	page := influencerPage{companyID: companyID, byID: make(map[string]*commerce.Influencer, len(list))}
+	for i := range list {
+		page.ids = append(page.ids, list[i].InfluencerID)
+		page.byID[list[i].InfluencerID] = &list[i]
+	}
+	return page.fill(ctx, tx)
 }
 
 // influencerPage is the influencers of one page. Each of its methods reads one
@@ -322,11 +343,11 @@ type owned[T any] struct {
 }
 
 // InfluencerID returns the id of an influencer by name, however it is written: the one
-// that has the name now, else the one that had it last. An unknown name is
+// that has the name now, else the one that had it last, by its archiving or a rename. An unknown name is
 // commerce.ErrNotFound.
 func (s *Store) InfluencerID(ctx context.Context, companyID, name string) (id string, err error) {
 	if err := s.db.Pool().QueryRow(ctx, `
-		select influencer_id::text from influencer where company_id = @company_id and name_folded = @folded
+		select influencer_id::text from influencer i where company_id = @company_id and `+hasOrHad+`
 		order by archived_at desc nulls first, created_at desc limit 1`,
 		pgx.NamedArgs{"company_id": companyID, "folded": fold.Name(name)}).Scan(&id); err != nil {
 		return "", fmt.Errorf("postgres: influencer %q: %w", name, postgres.Translate(err))

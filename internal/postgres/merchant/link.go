@@ -40,15 +40,14 @@ func (reg *registering) addLinks(ctx context.Context) error {
 		newLinks.Args(links, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID}))); err != nil {
 		return err
 	}
+	ids := make([]string, len(links))
+	for i, l := range links {
+		ids[i] = l.LinkID
+	}
+	if err := reg.publishLinks(ctx, reg.influencerID, ids); err != nil {
+		return err
+	}
 	for _, l := range links {
-		link := wire.Link{
-			V: 1, Rev: reg.change.Rev, CompanyID: reg.change.CompanyID, LinkID: l.LinkID,
-			InfluencerID: reg.influencerID, CampaignID: l.CampaignID, URL: l.URL,
-			Influencer: reg.influencerName, Campaign: reg.campaignName,
-		}
-		if err := reg.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.Code, link); err != nil {
-			return err
-		}
 		if err := reg.outbox.rule(reg.change, l.LinkID, reg.rule(wire.RuleLink, wire.RuleCreated)); err != nil {
 			return err
 		}
@@ -97,6 +96,23 @@ func (reg *registering) takeCodes(ctx context.Context, links []commerce.Link) er
 		}
 	}
 	return fmt.Errorf("no free short code in %d attempts", codeAttempts)
+}
+
+// publishLinks adds the records of an influencer's live links to the directory, as they are now: of those with the ids,
+// or of all where ids is nil.
+func (c *ruleChange) publishLinks(ctx context.Context, influencerID string, ids []string) error {
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(directoryLinkColumns), selectDirectoryLinks+`
+		where l.company_id = @company_id and l.influencer_id = @influencer_id and l.archived_at is null
+			and (@link_ids::uuid[] is null or l.link_id = any(@link_ids))
+		order by l.link_id`,
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "link_ids": ids})
+	for _, l := range list {
+		l.link.V = 1
+		if err := c.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.code, l.link); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func linkColumns(l *owned[commerce.Link]) postgres.Columns {

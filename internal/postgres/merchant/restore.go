@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -14,7 +15,6 @@ import (
 // archivedPart is a row that was archived together with its influencer.
 type archivedPart struct {
 	id, campaignID, code, folded string
-	url, campaign                string // of a link
 	from, to                     string // of a coupon
 }
 
@@ -24,8 +24,7 @@ func restoredCampaignColumns(p *archivedPart) postgres.Columns {
 
 func restoredLinkColumns(p *archivedPart) postgres.Columns {
 	return postgres.Columns{
-		postgres.Into("l.link_id::text", &p.id), postgres.Into("l.campaign_id", &p.campaignID), postgres.Into("l.code", &p.code),
-		postgres.Into("l.url", &p.url), postgres.Into("g.name", &p.campaign),
+		postgres.Into("link_id::text", &p.id), postgres.Into("campaign_id", &p.campaignID),
 	}
 }
 
@@ -39,33 +38,38 @@ func restoredCouponColumns(p *archivedPart) postgres.Columns {
 
 // RestoreInfluencer undoes ArchiveInfluencer: the influencer, and the campaigns, links and coupons that were archived
 // at the same instant, are as if they had never been archived. A coupon whose code somebody else has in one of its days
-// stays archived, and agreements do. One that is not archived is commerce.ErrNotFound; where another influencer has the
-// name now it is commerce.ErrNameTaken.
-func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID string) (commerce.Restored, error) {
+// stays archived, and agreements do. The influencer is named by the id; where that is empty, by the name, which may be a
+// former one: of several, who was archived last. One that is not archived is commerce.ErrNotFound; where another influencer
+// has the name now, or had it before a rename, it is a *commerce.NameTakenError.
+func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) (commerce.Restored, error) {
 	var restored commerce.Restored
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
-		var name string
-		var taken bool
 		if err := c.tx.QueryRow(ctx, `
-			select name, exists (select 1 from influencer o where o.company_id = i.company_id and o.name_folded = i.name_folded
-				and o.archived_at is null)
-			from influencer i where company_id = $1 and influencer_id = $2 and archived_at is not null`,
-			c.change.CompanyID, influencerID).Scan(&name, &taken); err != nil {
+			select influencer_id::text, name from influencer i
+			where company_id = @company_id and archived_at is not null
+				and (influencer_id = @influencer_id::uuid or @influencer_id is null and `+hasOrHad+`)
+			order by archived_at desc, created_at desc limit 1`,
+			pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": postgres.NullIfEmpty(influencerID), "folded": fold.Name(name)}).
+			Scan(&influencerID, &name); err != nil {
 			return err
 		}
-		if taken {
-			return commerce.ErrNameTaken
+		restored.InfluencerID = influencerID
+		if err := c.refuseTaken(ctx, influencerID, name, false); err != nil {
+			return err
 		}
-		for _, step := range []func(context.Context, string, string, *commerce.Restored) error{
+		for _, step := range []func(context.Context, string, *commerce.Restored) error{
 			c.restoreCampaigns, c.restoreLinks, c.restoreCoupons,
 		} {
-			if err := step(ctx, influencerID, name, &restored); err != nil {
+			if err := step(ctx, influencerID, &restored); err != nil {
 				return err
 			}
 		}
 		if _, err := c.tx.Exec(ctx, `
 			update influencer set archived_at = null, rev = @rev where company_id = @company_id and influencer_id = @influencer_id`,
 			c.restoring(influencerID)); err != nil {
+			return err
+		}
+		if err := c.shareIdentities(ctx, influencerID); err != nil {
 			return err
 		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.restore", influencerID, map[string]any{
@@ -88,7 +92,7 @@ func (c *ruleChange) restoring(influencerID string) pgx.NamedArgs {
 	return pgx.NamedArgs{"company_id": c.change.CompanyID, "rev": c.change.Rev, "influencer_id": influencerID}
 }
 
-func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID, _ string, _ *commerce.Restored) error {
+func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID string, _ *commerce.Restored) error {
 	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCampaignColumns), `
 		update campaign set archived_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
@@ -102,32 +106,26 @@ func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID, _ strin
 	return err
 }
 
-func (c *ruleChange) restoreLinks(ctx context.Context, influencerID, name string, restored *commerce.Restored) error {
+func (c *ruleChange) restoreLinks(ctx context.Context, influencerID string, restored *commerce.Restored) error {
 	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredLinkColumns), `
-		update link l set archived_at = null, rev = @rev from campaign g
-		where l.company_id = @company_id and l.influencer_id = @influencer_id and l.archived_at = `+archivedWith+`
-			and g.company_id = l.company_id and g.campaign_id = l.campaign_id
+		update link set archived_at = null, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
 		returning `+postgres.List(restoredLinkColumns), c.restoring(influencerID))
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
-		link := wire.Link{V: 1, Rev: c.change.Rev, CompanyID: c.change.CompanyID, LinkID: l.id, InfluencerID: influencerID,
-			CampaignID: l.campaignID, URL: l.url, Influencer: name, Campaign: l.campaign}
-		if err := c.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.code, link); err != nil {
-			return err
-		}
 		rule := wire.Rule{Type: wire.RuleLink, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: l.campaignID}
 		if err := c.outbox.rule(c.change, l.id, rule); err != nil {
 			return err
 		}
 	}
 	restored.Links = len(list)
-	return nil
+	return c.publishLinks(ctx, influencerID, nil)
 }
 
 // restoreCoupons leaves those archived whose code somebody has in one of their days.
-func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID, _ string, restored *commerce.Restored) error {
+func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID string, restored *commerce.Restored) error {
 	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCouponColumns), `
 		update coupon k set deleted_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`

@@ -38,19 +38,19 @@ func TestAnInfluencerIsTakenBack(t *testing.T) {
 	must(err)
 	_, _, err = db.AddCost(ctx, author, "ana", "", commerce.CostTerms{FixedFeeMinor: 1, StartDate: "2026-01-01"}, rand.Reader)
 	must(err)
-	if _, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID, ""); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("one who is not archived: %v", err)
 	}
 	_, err = db.ArchiveInfluencer(ctx, author, "ana", "")
 	must(err)
 	beto := register("Beto", "ANA20")
 	other := register("ANA")
-	if _, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID); !errors.Is(err, commerce.ErrNameTaken) {
+	if _, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID, ""); !errors.As(err, new(*commerce.NameTakenError)) {
 		t.Errorf("while another has the name: %v", err)
 	}
 	_, err = db.ArchiveInfluencer(ctx, author, "ana", "")
 	must(err)
-	restored, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID)
+	restored, err := db.RestoreInfluencer(ctx, author, ana.InfluencerID, "")
 	if err != nil || restored.Links != 1 || restored.Coupons != 1 || !slices.Equal(restored.Taken, []string{"ANA20"}) {
 		t.Fatalf("%+v, %v", restored, err)
 	}
@@ -71,7 +71,7 @@ func TestAnInfluencerIsTakenBack(t *testing.T) {
 	}
 	elsewhere := author
 	elsewhere.CompanyID = store.Sandbox.CompanyID
-	if _, err := db.RestoreInfluencer(ctx, elsewhere, other.InfluencerID); !errors.Is(err, commerce.ErrNotFound) {
+	if _, err := db.RestoreInfluencer(ctx, elsewhere, other.InfluencerID, ""); !errors.Is(err, commerce.ErrNotFound) {
 		t.Errorf("of the other environment: %v", err)
 	}
 }
