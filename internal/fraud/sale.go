@@ -12,13 +12,13 @@ type Sale struct {
 	Commission int64  // minor units: earned, expected or waiting for a decision
 	FixedBRL   int64  // centavos: fixed fees of an order in another currency
 
-	Influencer string  // id of who is paid, or waits; "": nobody
-	Code       string  // the coupon that decided for Influencer, folded; "": none did
+	Influencer string   // id of who is paid, or waits; "": nobody
+	Code       string   // the coupon that decided for Influencer, folded; "": none did
 	Customers  []string // influencers whom the order's evidence names, and who are its customer
-	Touches    []Touch // of influencers, each within the window before the order
-	Last       Last    // the newest of Influencer's touches
-	Visit      *Visit  // what the event of Last tells; nil: there is none, or it is removed by age
-	Source     string  // where the last visit that was not direct came from; "": unknown
+	Touches    []Touch  // of influencers, each within the window before the order
+	Last       Last     // the newest of Influencer's touches
+	Visit      *Visit   // what the event of Last tells; nil: there is none, or it is removed by age
+	Source     string   // where the last visit that was not direct came from; "": unknown
 
 	Buyers  []string // digests of what names the buyer: customer, e-mail, phone
 	Place   string   // digest of the buyer's postal code; "": unknown
