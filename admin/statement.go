@@ -369,13 +369,15 @@ func recordStatement(s *commerce.Statement) statementRecord {
 	record := statementRecord{
 		ID: s.StatementID, InfluencerID: s.InfluencerID, Influencer: s.Influencer, Currency: s.Currency,
 		StartDate: orNull(s.StartDate), EndDate: s.EndDate,
-		Withheld: []statementTax{}, Invoice: orNull(s.Invoice), State: s.State, Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
+		Withheld: []statementTax{}, Invoice: orNull(s.Invoice), State: s.State,
+		Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
 	}
 	if !s.ClosedAt.IsZero() {
 		sum := commerce.SumOf(s.Currency)
 		opening, total, closed := sum(s.OpeningMinor), sum(s.TotalMinor), s.ClosedAt.UTC().Format(timestampFormat)
 		net := sum(s.NetMinor())
-		record.Net, record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &net, &opening, &total, &s.Lines, &s.Carried, &closed
+		record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &opening, &total, &s.Lines, &s.Carried, &closed
+		record.Net = &net
 		record.Number = &s.Number
 	}
 	for _, w := range s.Withheld {

@@ -58,7 +58,8 @@ var balances = `
 				select company_id, statement_id, influencer_id, currency, total_minor, carried,
 				row_number() over (partition by influencer_id, currency order by rev desc) as place
 				from statement where company_id = @company_id and closed_at is not null) s
-			left join statement_payment p on p.company_id = @company_id and p.statement_id = s.statement_id and p.undone_rev is null` + postgres.Withheld + `
+			left join statement_payment p on p.company_id = @company_id and p.statement_id = s.statement_id
+				and p.undone_rev is null` + postgres.Withheld + `
 			where not s.carried or s.place = 1
 			union all
 			select p.influencer_id, m.currency,
