@@ -49,14 +49,14 @@ type statementRecord struct {
 	Parties      *statementOf     `json:"parties,omitzero"` // likewise; null: it is being closed
 	LineCount    *int64           `json:"line_count"`
 	Total        *commerce.Sum    `json:"total"`
-	Withheld     []statementTax   `json:"withholdings"`
-	Net          *commerce.Sum    `json:"net"`
-	Invoice      *string          `json:"invoice"`
 	Carried      *bool            `json:"carried"`
 	Minimum      commerce.Amount  `json:"minimum_payout"`
 	AskedAt      string           `json:"asked_at"`
 	ClosedAt     *string          `json:"closed_at"`
 	Payment      *statementPaying `json:"payment"`
+	Withheld     []statementTax   `json:"withholdings"`
+	Net          *commerce.Sum    `json:"net"`
+	Invoice      *string          `json:"invoice"`
 }
 
 // statementOf is whom a statement is of.
