@@ -7,6 +7,7 @@ import (
 	"html"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,11 +102,69 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 	if status, text = s.upload(owner, raw); !contains(text, "2 linhas foram recusadas") {
 		t.Errorf("%d: %s", status, text)
 	}
-	// A column may be left out: without coupons the lines add nothing that is taken.
-	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-1", "notes"); !contains(text,
+	// A column may be left out: without coupon and agreement one line has nothing that is taken.
+	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-4", "", "column-1", "notes"); !contains(text,
 		"1 linha pode ser importada") {
 		t.Errorf("%d: %s", status, text)
 	}
+}
+
+// wholeFile has all that an import can say, in Portuguese: two coupons, an amount that is owed, a campaign with an
+// agreement of its own, one who has an agreement alone, and a name that a spreadsheet would take for a formula.
+const wholeFile = "Nome;Categoria;Campanha;Id da campanha;Links;Cupom;Início do cupom;Fim do cupom;Comissão %;Valor por pedido;" +
+	"Valor fixo;Frequência;Devido desde;Início do acordo;Fim do acordo;Só com cupom;Só na campanha;E-mail;Telefone;CPF;Tipo da chave;Chave Pix;" +
+	"Instagram;Observações\r\n" +
+	"Ana Prado;Moda;;;https://loja.example.com/a https://loja.example.com/b;ANA10;01/11/2026;30/11/2026;12,5;2,50;;;;01/11/2026;;sim;;" +
+	"ana@example.com;(11) 98888-7766;529.982.247-25;CPF;529.982.247-25;@ana @ana.prado;paga no dia 5\r\n" +
+	"Ana Prado;;;;;ANA20;01/12/2026;;;;1.500,00;mensal;01/01/2027;01/12/2026;;;;;;;;;;\r\n" +
+	"Ana Prado;;Verão;verao-27;https://loja.example.com/verao;;;;20;;;;;15/12/2026;31/01/2027;;sim;;;;;;;\r\n" +
+	"=Beto;;;;;;;;;;300;por semana;;01/12/2026;;;;;;;;;;\r\n"
+
+// The file of influencers is read again: another store that imports it has the same influencers, and the same file.
+func TestTheInfluencersFileIsTheirImport(t *testing.T) {
+	t.Parallel()
+	for _, portuguese := range []bool{true, false} {
+		exported := wholeFile
+		var files []string
+		for range 2 {
+			s := newSite(t)
+			owner := s.loggedIn()
+			if portuguese || len(files) == 0 {
+				s.inPortuguese(owner)
+			}
+			if status, text := s.upload(owner, exported, "step", "save"); status != http.StatusSeeOther || !slices.Contains(s.names(), "=Beto") {
+				t.Fatalf("%d: %s", status, text)
+			}
+			if len(files) == 0 && !portuguese {
+				s.inEnglish(owner)
+			}
+			exported = s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+			files = append(files, withoutIDs(t, exported))
+		}
+		if files[0] != files[1] {
+			t.Errorf("the file:\n%s\nof those imported from it:\n%s", files[0], files[1])
+		}
+		want := []string{"\"1500,00\";por mês;01/01/2027;01/12/2026", "ANA10;01/11/2026;30/11/2026;12,5;2,50", "Verão", "'=Beto", "300,00",
+			"@ana @ana.prado"}
+		if !portuguese {
+			want = []string{"1500.00,monthly,2027-01-01,2026-12-01", "ANA10,2026-11-01,2026-11-30,12.5,2.50", "'=Beto", "300.00"}
+		}
+		for _, part := range want {
+			if !strings.Contains(strings.ReplaceAll(files[0], `"`, ""), strings.ReplaceAll(part, `"`, "")) {
+				t.Errorf("the file has no %s: %s", part, files[0])
+			}
+		}
+	}
+}
+
+// withoutIDs is a file without the influencers' ids, which are the last column.
+func withoutIDs(t *testing.T, file string) string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(file), "\n")
+	for i, line := range lines {
+		lines[i] = line[:strings.LastIndexAny(line, ",;")]
+	}
+	return strings.Join(lines, "\n")
 }
 
 func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {

@@ -10,9 +10,13 @@ import (
 )
 
 // inPortuguese chooses the language of a person's pages.
-func (s *site) inPortuguese(client *http.Client) {
+func (s *site) inPortuguese(client *http.Client) { s.choose(client, "pt-BR") }
+
+func (s *site) inEnglish(client *http.Client) { s.choose(client, "en") }
+
+func (s *site) choose(client *http.Client, tag string) {
 	s.t.Helper()
-	choice := url.Values{"lang": {"pt-BR"}, "next": {"/dashboard/"}}
+	choice := url.Values{"lang": {tag}, "next": {"/dashboard/"}}
 	if status, _, _ := s.send(client, "/dashboard/language", choice); status != http.StatusSeeOther {
 		s.t.Fatal(status)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -42,12 +43,21 @@ func (t *Table) Lines(how Reading) []Line {
 			}
 			read.header[field] = t.Headers[i]
 			if i < len(r.cells) {
-				read.cell[field] = strings.TrimSpace(r.cells[i])
+				read.cell[field] = cellText(r.cells[i])
 			}
 		}
 		lines = append(lines, Line{Number: r.number, Asked: read.registration(), Problems: read.problems})
 	}
 	return lines
+}
+
+// cellText is what a cell says: without the sign by which a file of ours keeps a text from being a formula (reports.CSVText).
+func cellText(cell string) string {
+	cell = strings.TrimSpace(cell)
+	if text, guarded := strings.CutPrefix(cell, "'"); guarded && reports.CSVText(text) == cell {
+		return text
+	}
+	return cell
 }
 
 // CheckLinks looks up the hosts of the links of lines where all else is right, all at once. check says of each address why
@@ -79,7 +89,7 @@ type reader struct {
 
 func (r *reader) registration() commerce.Registration {
 	asked := commerce.Registration{Name: r.cell["name"], Category: r.cell["category"], Campaign: r.cell["campaign"],
-		Links: strings.Fields(r.cell["links"])}
+		CampaignID: r.cell["campaign_id"], Links: strings.Fields(r.cell["links"])}
 	asked.CouponOnly = len(asked.Links) == 0
 	if r.cell["coupon"] != "" {
 		asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(r.cell["coupon"]), StartDate: r.day("coupon_start"),
@@ -87,10 +97,10 @@ func (r *reader) registration() commerce.Registration {
 	} else {
 		r.refuseWithout("import.needs_coupon", "coupon_start", "coupon_end")
 	}
-	if r.cell["var_fee"]+r.cell["fixed_fee"] != "" {
+	if r.cell["var_fee"]+r.cell["fixed_fee"]+r.cell["value"] != "" {
 		asked.Costs = []commerce.CostTerms{r.cost()}
 	} else {
-		r.refuseWithout("import.needs_fee", "cost_start", "cost_end")
+		r.refuseWithout("import.needs_fee", "cost_start", "cost_end", "frequency", "owed_from")
 	}
 	r.details(&asked.Details)
 	if len(r.problems) == 0 {
@@ -166,26 +176,51 @@ func (r *reader) day(field string) string {
 var yes = map[string]bool{"yes": true, "true": true, "1": true, "sim": true, "s": true, "x": true,
 	"": false, "no": false, "false": false, "0": false, "nao": false, "n": false}
 
+// frequencies are how often an amount is owed, as people write it and fold.Name folds it.
+var frequencies = map[string]string{"uma vez": "specific", "unico": "specific", "once": "specific",
+	"por dia": "daily", "diario": "daily", "diaria": "daily", "per day": "daily",
+	"por semana": "weekly", "semanal": "weekly", "per week": "weekly",
+	"por mes": "monthly", "mensal": "monthly", "per month": "monthly"}
+
 // cost reads the cells of an agreement.
 func (r *reader) cost() (cost commerce.CostTerms) {
-	cost = commerce.CostTerms{StartDate: r.day("cost_start"), EndDate: r.day("cost_end")}
+	cost = commerce.CostTerms{StartDate: r.day("cost_start"), EndDate: r.day("cost_end"), OwedFrom: r.day("owed_from"),
+		CouponCost: r.yes("coupon_only"), CampaignCost: r.yes("campaign_only")}
 	if r.cell["cost_start"] == "" {
 		cost.StartDate = r.Today
 	}
-	var known bool
-	if cost.CouponCost, known = yes[fold.Name(r.cell["coupon_only"])]; !known {
-		r.problem("coupon_only", fmt.Sprintf("%q: %s", r.cell["coupon_only"], r.Page.T("import.yes_no")))
-	}
-	var err error
 	if r.cell["var_fee"] != "" {
+		var err error
 		cost.VarFee, err = r.File.ReadPercent(r.cell["var_fee"])
 		r.typed("var_fee", err)
 	}
-	if r.cell["fixed_fee"] != "" {
-		cost.FixedFeeMinor, err = r.File.ReadMoney(r.cell["fixed_fee"], commerce.BRL)
-		r.typed("fixed_fee", err)
+	cost.FixedFeeMinor, cost.ValueMinor = r.money("fixed_fee"), r.money("value")
+	if cost.ValueMinor != 0 || r.cell["value"] == "" {
+		cost.Frequency = fold.Name(r.cell["frequency"])
+		if known, ok := frequencies[cost.Frequency]; ok {
+			cost.Frequency = known
+		}
 	}
 	return cost
+}
+
+// yes reads a cell with yes or no; an empty one is no.
+func (r *reader) yes(field string) bool {
+	is, known := yes[fold.Name(r.cell[field])]
+	if !known {
+		r.problem(field, fmt.Sprintf("%q: %s", r.cell[field], r.Page.T("import.yes_no")))
+	}
+	return is
+}
+
+// money reads a cell with an amount in BRL; 0 where there is none.
+func (r *reader) money(field string) int64 {
+	if r.cell[field] == "" {
+		return 0
+	}
+	minor, err := r.File.ReadMoney(r.cell[field], commerce.BRL)
+	r.typed(field, err)
+	return minor
 }
 
 // pixTypes are the types of Pix keys, as people write them and fold.Name folds it.

@@ -26,7 +26,8 @@ const (
 
 // Fields are what a column can be read as, in the order in which pages offer them. Only name is needed.
 var Fields = []string{"name", "category", "campaign", "links", "coupon", "coupon_start", "coupon_end", "var_fee", "fixed_fee",
-	"cost_start", "cost_end", "coupon_only", "email", "phone", "document", "pix_type", "pix_key", "handles", "notes"}
+	"value", "frequency", "owed_from", "cost_start", "cost_end", "coupon_only", "campaign_only", "campaign_id", "email", "phone",
+	"document", "pix_type", "pix_key", "handles", "notes"}
 
 // headers are the fields by a column's header, as plain writes it. The fields' own names are headers too.
 var headers = map[string]string{
@@ -41,9 +42,13 @@ var headers = map[string]string{
 	"comissao":     "var_fee", "comissao %": "var_fee", "percentual": "var_fee", "commission": "var_fee", "commission %": "var_fee",
 	"valor por venda": "fixed_fee", "valor por pedido": "fixed_fee", "fixo por venda": "fixed_fee", "fixo por pedido": "fixed_fee",
 	"amount per order": "fixed_fee",
-	"inicio":           "cost_start", "inicio do acordo": "cost_start", "inicio da comissao": "cost_start", "start": "cost_start",
+	"valor fixo":       "value", "cache": "value", "mensalidade": "value", "fixed amount": "value",
+	"frequencia": "frequency", "com que frequencia": "frequency", "periodicidade": "frequency", "how often": "frequency",
+	"devido desde": "owed_from", "pagar desde": "owed_from", "owed since": "owed_from",
+	"inicio": "cost_start", "inicio do acordo": "cost_start", "inicio da comissao": "cost_start", "start": "cost_start",
 	"fim": "cost_end", "fim do acordo": "cost_end", "fim da comissao": "cost_end", "end": "cost_end",
 	"so cupom": "coupon_only", "so com cupom": "coupon_only", "somente cupom": "coupon_only",
+	"so na campanha": "campaign_only", "id da campanha": "campaign_id",
 	"e mail": "email", "mail": "email",
 	"telefone": "phone", "celular": "phone", "whatsapp": "phone", "fone": "phone",
 	"documento": "document", "cpf": "document", "cnpj": "document", "cpf cnpj": "document", "cpf ou cnpj": "document",

@@ -24,7 +24,7 @@ type Registration struct {
 	CampaignID string // empty: the influencer's campaign of that name, else a new id
 	Category   string // empty: unchanged
 	Links      []string
-	CouponOnly bool // no link is needed where there is a coupon
+	CouponOnly bool // no link is needed where there is a coupon or a cost
 	Coupons    []CouponTerms
 	Costs      []CostTerms
 	Details    DetailsChange // of a known influencer it overwrites none of PayeeFields

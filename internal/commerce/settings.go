@@ -30,6 +30,14 @@ const (
 	UnprovenPay    = "pay"
 )
 
+// What is done with the commission on an order whose customer is the influencer
+// (docs/attribution.md, "Self-purchase").
+const (
+	SelfPurchaseReview = "review" // it waits for a decision
+	SelfPurchaseDeny   = "deny"
+	SelfPurchasePay    = "pay"
+)
+
 // What a merchant may decide about an influencer's link evidence for an order.
 const (
 	EvidenceAccept   = "accept"
@@ -57,6 +65,7 @@ var (
 	PayoutRules     = []string{CouponFirst, LastTouch}
 
 	UnprovenRules     = []string{UnprovenReview, UnprovenIgnore, UnprovenPay}
+	SelfPurchaseRules = []string{SelfPurchaseReview, SelfPurchaseDeny, SelfPurchasePay}
 	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
 	DisputeDecisions  = []string{DisputeAssign, DisputeDeny, DisputeRelease}
 )
@@ -65,12 +74,15 @@ var (
 const (
 	mostDays   = 365 // of a window and of a half-life, as the schema has it
 	MaxListed  = 100 // origins, and hosts
+	maxTaxID   = 40  // characters
 	maxAddress = 300 // bytes of one of them: a host has at most 253 (RFC 1035)
 
 	MaxEventsPerSecond = 1_000_000
 	MinBurst           = 512 // edge.LeastBurst: a smaller burst would refuse a full request
 	MaxBurst           = 10_000_000
 )
+
+const countryBR = "BR" // ISO 3166-1
 
 // maxMinimum bounds MinimumPayout: the greatest amount in BRL.
 var maxMinimum = decimal.New(MaxAmountMinor, -2)
@@ -93,11 +105,16 @@ type Settings struct {
 	PayRecurring  bool     // recurring subscription orders earn
 	WithoutTax    bool     // the base of commissions is without the tax that an order contains
 	Unproven      string   // one of UnprovenRules
+	SelfPurchase  string   // one of SelfPurchaseRules
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
 	// DeliveredHoldDays is the same from an order's delivery, where that is known, 0 to 365; of a new store 0 is
 	// DefaultDeliveredHold.
 	DeliveredHoldDays int
+
+	// LegalName and TaxID name the store in statements that are closed from now on. Both may be empty; without LegalName they
+	// have the company's name. TaxID is in Brazil a CPF or CNPJ, as NormalDocument returns it.
+	LegalName, TaxID string
 
 	// RetentionDays is after how many days events are removed: 0 keeps them for ever, else
 	// LeastRetention to MaxRetentionDays. What orders were credited stays.
@@ -129,7 +146,7 @@ func (s Settings) LeastRetention() int { return s.WindowDays + s.HoldDays + Rete
 func (s Settings) ofOrders() Settings {
 	return Settings{
 		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
-		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, HoldDays: s.HoldDays,
+		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, SelfPurchase: s.SelfPurchase, HoldDays: s.HoldDays,
 		DeliveredHoldDays: s.DeliveredHoldDays, PassingHosts: s.PassingHosts,
 	}
 }
@@ -139,9 +156,20 @@ func (s Settings) SameForOrders(other Settings) bool {
 	return reflect.DeepEqual(s.ofOrders(), other.ofOrders())
 }
 
+// Normal writes what can be typed in several ways as it is stored. What Check refuses stays.
+func (s *Settings) Normal() {
+	if amount, err := ParseDecimal(s.MinimumPayout); err == nil {
+		s.MinimumPayout = amount.String()
+	}
+	s.LegalName, s.TaxID = strings.TrimSpace(s.LegalName), strings.TrimSpace(s.TaxID)
+	if document, _ := NormalDocument(s.TaxID); s.Country == countryBR && document != "" {
+		s.TaxID = document
+	}
+}
+
 // Defaults fills the empty fields that have a default.
 func (s *Settings) Defaults() {
-	s.Country = cmp.Or(s.Country, "BR")
+	s.Country = cmp.Or(s.Country, countryBR)
 	s.Timezone = cmp.Or(s.Timezone, "America/Sao_Paulo")
 	s.Currency = cmp.Or(s.Currency, BRL)
 	s.ConsentPolicy = cmp.Or(s.ConsentPolicy, ConsentNone)
@@ -149,9 +177,11 @@ func (s *Settings) Defaults() {
 	s.WindowDays = cmp.Or(s.WindowDays, 30)
 	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
 	s.Unproven = cmp.Or(s.Unproven, UnprovenReview)
+	s.SelfPurchase = cmp.Or(s.SelfPurchase, SelfPurchaseReview)
 	s.HoldDays = cmp.Or(s.HoldDays, 30)
 	s.DeliveredHoldDays = cmp.Or(s.DeliveredHoldDays, DefaultDeliveredHold)
 	s.MinimumPayout = cmp.Or(s.MinimumPayout, "0")
+	s.Normal()
 }
 
 // Check returns all that is wrong with a new store.
@@ -186,11 +216,17 @@ func (s Settings) Check() (bad Violations) {
 	if n := s.Limits.Burst; n != 0 && (n < MinBurst || n > MaxBurst) {
 		bad.Add("burst", CodeOutOfRange, "must be from %d, what one request may cost, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
 	}
+	bad.text(body, "legal_name", s.LegalName, MaxName)
+	bad.text(body, "tax_id", s.TaxID, maxTaxID)
+	if document, _ := NormalDocument(s.TaxID); s.Country == countryBR && s.TaxID != "" && document == "" {
+		bad.Add("tax_id", CodeInvalidValue, "is no CPF or CNPJ: its length or its check digits are wrong")
+	}
 	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
 	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)
 	bad.days("window_days", s.WindowDays)
 	bad.days("half_life_days", s.HalfLifeDays)
 	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
+	bad.word(body, "self_purchase", s.SelfPurchase, SelfPurchaseRules...)
 	if s.HoldDays < 0 || s.HoldDays > mostDays {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
 	}

@@ -310,6 +310,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		steps.VisitorErased(ctx, company, e, "v"),
 		second(steps.OrdersToErase(ctx, company, e, 10)),
 		steps.KeepFirsts(ctx, company, []string{"o1"}),
+		steps.KeepSelfPurchases(ctx, company, []string{"o1"}),
 		second(known.SnapshotFirsts(ctx, company, []string{"o1"})),
 		steps.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
 		steps.OrderErased(ctx, company, "o1", facts.Surrogates{}),
@@ -351,7 +352,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 	return errors.Join(
 		second(store.Sum(ctx, company, statement.StatementID, sum, 10)),
 		store.KeepSum(ctx, company, statement.StatementID, sum),
-		store.Close(ctx, company, noon, closing.Close(statement, nil, sum)),
+		second(store.Parties(ctx, company, statement.InfluencerID)),
+		store.Close(ctx, company, noon, closing.Close(statement, nil, sum, commerce.Parties{})),
 	)
 }
 

@@ -3,7 +3,6 @@ package rules
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -15,8 +14,7 @@ import (
 func (s *Pages) listRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.InfluencersPath + site.CSVEnding,
-			Handle: s.File("influencers", []string{"influencer_id", "influencer", "category", "links", "coupons_today", "costs",
-				"orders_30_days", "sales_30_days", "commission_30_days", "currency"}, s.influencersFile)},
+			Handle: s.File("influencers", partnerColumns, s.influencersFile)},
 		{Pattern: "GET " + site.InfluencerPath + site.CSVEnding,
 			Handle: s.File("clicks", []string{"day", "code", "short_url", "url", "campaign_id", "clicks"}, s.clicksFile)},
 		{Pattern: "GET " + site.CostsPath + site.CSVEnding,
@@ -41,12 +39,8 @@ func (s *Pages) influencersFile(ctx context.Context, r *http.Request, v site.Req
 		if err != nil {
 			return err
 		}
-		for _, i := range list {
-			if err := f.Add(i.InfluencerID, i.Name, i.Category, strconv.FormatInt(i.Links, 10), strconv.FormatInt(i.Coupons, 10),
-				strconv.FormatInt(i.Costs, 10), strconv.FormatInt(i.Orders, 10),
-				site.MinorText(i.TotalMinor, search.Currency), site.MinorText(i.CommissionMinor, search.Currency), search.Currency); err != nil {
-				return err
-			}
+		if err := s.addPartners(ctx, v, f, list, search.Currency); err != nil {
+			return err
 		}
 		if len(list) < site.RowsPerRead {
 			return nil

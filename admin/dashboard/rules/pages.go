@@ -47,6 +47,8 @@ type Database interface {
 	Company(ctx context.Context, companyID string) (commerce.Company, error)
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
+	// InfluencersOf returns those that there are, in the order of the ids.
+	InfluencersOf(ctx context.Context, companyID string, ids []string) ([]commerce.Influencer, error)
 	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)

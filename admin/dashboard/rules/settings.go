@@ -77,6 +77,8 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	group = v.Lang.T("settings.group_payout")
 	add(site.Field{Name: "payout_rule", Type: "select", Value: now.PayoutRule, Options: f.Options("rule", commerce.PayoutRules...)})
 	add(site.Field{Name: "unproven", Type: "select", Value: now.Unproven, Options: f.Options("unproven", commerce.UnprovenRules...)})
+	add(site.Field{Name: "self_purchase", Type: "select", Value: now.SelfPurchase,
+		Options: f.Options("self_purchase", commerce.SelfPurchaseRules...)})
 	add(site.Field{Name: "window_days", Type: "number", Required: true, Value: strconv.Itoa(now.WindowDays)})
 	add(site.Field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
 	add(site.Field{Name: "delivered_hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.DeliveredHoldDays)})
@@ -87,6 +89,8 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "half_life_days", Type: "number", Required: true, Value: strconv.Itoa(now.HalfLifeDays)})
 	add(site.Field{Name: "count_direct", Type: "check", Value: yes(now.CountDirect)})
 	group = v.Lang.T("settings.group_store")
+	add(site.Field{Name: "legal_name", Value: now.LegalName, Max: commerce.MaxName})
+	add(site.Field{Name: "tax_id", Value: commerce.ShownDocument(now.TaxID), Max: 40})
 	add(site.Field{Name: "timezone", Required: true, Value: now.Timezone, Disabled: ordered})
 	add(site.Field{Name: "currency", Required: true, Value: now.Currency, Max: 3, Disabled: ordered})
 	add(site.Field{Name: "country", Required: true, Value: now.Country, Max: 2, Disabled: ordered})
@@ -196,7 +200,8 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 	given := commerce.Settings{
 		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
-		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
+		Unproven: word("unproven", commerce.UnprovenRules), SelfPurchase: word("self_purchase", commerce.SelfPurchaseRules),
+		WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
 		DeliveredHoldDays: whole("delivered_hold_days"),
 		HalfLifeDays:      whole("half_life_days"), MinimumPayout: commerce.FormatMinor(f.Money("minimum_payout", currency), currency),
 		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",
@@ -206,6 +211,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = f.Number("events_per_second", rateDigits).InexactFloat64(), whole("burst")
 	given.RetentionDays = whole("retention_days")
+	given.LegalName, given.TaxID = get("legal_name"), get("tax_id")
 	return func(now *commerce.Settings) {
 		after := given
 		if given.Country == "" {

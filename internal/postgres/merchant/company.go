@@ -111,9 +111,7 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 			slices.Clone(before.PassingHosts)
 		c.Change(&after)
 		after.Origins, after.Hosts, after.PassingHosts = notNil(after.Origins), notNil(after.Hosts), notNil(after.PassingHosts)
-		if amount, err := commerce.ParseDecimal(after.MinimumPayout); err == nil { // else Check refuses it
-			after.MinimumPayout = amount.String()
-		}
+		after.Normal()
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
@@ -156,8 +154,9 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
 			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven,
-			hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
-			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days
+			self_purchase = @self_purchase, hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
+			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days,
+			legal_name = @legal_name, tax_id = @tax_id
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -184,8 +183,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 
 // edgeSettings are those that decide about no order: edges alone read them, or they
 // concern statements or how long events are kept. After their change no order has to be computed again.
-var edgeSettings = map[string]bool{"minimum_payout": true, "retention_days": true, "country": true, "origins": true, "limits": true,
-	"consent_policy": true}
+var edgeSettings = map[string]bool{"minimum_payout": true, "legal_name": true, "tax_id": true, "retention_days": true, "country": true,
+	"origins": true, "limits": true, "consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
@@ -194,14 +193,15 @@ func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.
 		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
 		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
 		"commission_without_tax": before.WithoutTax,
-		"unproven":               before.Unproven, "hold_days": before.HoldDays, "delivered_hold_days": before.DeliveredHoldDays,
+		"unproven":               before.Unproven, "self_purchase": before.SelfPurchase,
+		"hold_days": before.HoldDays, "delivered_hold_days": before.DeliveredHoldDays,
 		"passing_hosts": notNil(before.PassingHosts),
 	}
 	_, err := tx.Exec(ctx, `
 		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-			commission_without_tax, unproven, hold_days, delivered_hold_days, passing_hosts)
+			commission_without_tax, unproven, self_purchase, hold_days, delivered_hold_days, passing_hosts)
 		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax,
-			@unproven, @hold_days, @delivered_hold_days, @passing_hosts)`, args)
+			@unproven, @self_purchase, @hold_days, @delivered_hold_days, @passing_hosts)`, args)
 	return err
 }
 
@@ -240,11 +240,14 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("pay_recurring", &s.PayRecurring),
 		postgres.Into("commission_without_tax", &s.WithoutTax),
 		postgres.Into("unproven", &s.Unproven),
+		postgres.Into("self_purchase", &s.SelfPurchase),
 		postgres.Into("hold_days", &s.HoldDays),
 		postgres.Into("delivered_hold_days", &s.DeliveredHoldDays),
 		postgres.Into("passing_hosts", &s.PassingHosts),
 		postgres.Into("retention_days", &s.RetentionDays),
 		postgres.Into("minimum_payout", postgres.Number(&s.MinimumPayout)),
+		postgres.Into("legal_name", &s.LegalName),
+		postgres.Into("tax_id", &s.TaxID),
 	}
 }
 
@@ -254,9 +257,9 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring, "commission_without_tax": s.WithoutTax,
-		"unproven": s.Unproven, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
+		"unproven": s.Unproven, "self_purchase": s.SelfPurchase, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
 		"passing_hosts": notNil(s.PassingHosts), "minimum_payout": s.MinimumPayout,
-		"retention_days": s.RetentionDays,
+		"retention_days": s.RetentionDays, "legal_name": s.LegalName, "tax_id": s.TaxID,
 	}
 }
 
@@ -267,11 +270,13 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
-			delivered_hold_days, passing_hosts, minimum_payout, retention_days)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven,
+			self_purchase, hold_days, delivered_hold_days, passing_hosts, minimum_payout, retention_days,
+			legal_name, tax_id)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
 			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven,
-				@hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days)
+				@self_purchase, @hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days,
+				@legal_name, @tax_id)
 		returning `+postgres.List(companyColumns), args)
 }
 

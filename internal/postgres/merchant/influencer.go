@@ -267,12 +267,7 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		page := influencerPage{companyID: companyID, byID: make(map[string]*commerce.Influencer, len(list))}
-		for i := range list {
-			page.ids = append(page.ids, list[i].InfluencerID)
-			page.byID[list[i].InfluencerID] = &list[i]
-		}
-		return page.fill(ctx, tx)
+		return fillInfluencers(ctx, tx, companyID, list)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: influencers: %w", err)
@@ -283,21 +278,44 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 // Influencer returns one influencer, archived ones too, with all that is live of it;
 // commerce.ErrNotFound where there is none.
 func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error) {
-	var found commerce.Influencer
+	list, err := s.InfluencersOf(ctx, companyID, []string{influencerID})
+	if err == nil && len(list) == 0 {
+		err = commerce.ErrNotFound
+	}
+	if err != nil {
+		return commerce.Influencer{}, fmt.Errorf("influencer %s: %w", influencerID, err)
+	}
+	return list[0], nil
+}
+
+// InfluencersOf returns those of the influencers that there are, archived ones too, each with all that is live of it, in the
+// order of the ids.
+func (s *Store) InfluencersOf(ctx context.Context, companyID string, ids []string) ([]commerce.Influencer, error) {
+	var list []commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
-		found, err = postgres.One(ctx, tx, postgres.Scan(influencerColumns), `
+		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
 			select `+postgres.List(influencerColumns)+` from influencer i
-			where company_id = $1 and influencer_id = $2`, companyID, influencerID)
-		if err != nil {
+			where company_id = @company_id and influencer_id = any(@ids::uuid[]) order by array_position(@ids::uuid[], influencer_id)`,
+			pgx.NamedArgs{"company_id": companyID, "ids": ids})
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		page := influencerPage{companyID: companyID, ids: []string{influencerID}, byID: map[string]*commerce.Influencer{influencerID: &found}}
-		return page.fill(ctx, tx)
+		return fillInfluencers(ctx, tx, companyID, list)
 	})
 	if err != nil {
-		return commerce.Influencer{}, fmt.Errorf("postgres: influencer %s: %w", influencerID, err)
+		return nil, fmt.Errorf("postgres: influencers: %w", err)
 	}
-	return found, nil
+	return list, nil
+}
+
+// fillInfluencers reads all that is live of influencers.
+func fillInfluencers(ctx context.Context, tx pgx.Tx, companyID string, list []commerce.Influencer) error {
+	page := influencerPage{companyID: companyID, byID: make(map[string]*commerce.Influencer, len(list))}
+	for i := range list {
+		page.ids = append(page.ids, list[i].InfluencerID)
+		page.byID[list[i].InfluencerID] = &list[i]
+	}
+	return page.fill(ctx, tx)
 }
 
 // influencerPage is the influencers of one page. Each of its methods reads one
