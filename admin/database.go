@@ -117,6 +117,7 @@ type statements interface {
 		limit int) ([]commerce.Statement, error)
 	// Statement returns commerce.ErrNotFound for an unknown one.
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
+	Parties(ctx context.Context, companyID string, statementIDs []string) (map[string]commerce.Parties, error)
 	StatementLines(ctx context.Context, companyID, statementID, after string, limit int) ([]commerce.StatementLine, error)
 	// LinkNumber returns the number with which links to a statement are made; with revoke
 	// those of before do not work any more. commerce.ErrNotFound for an unknown statement.

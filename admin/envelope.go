@@ -29,6 +29,7 @@ type detail struct {
 	Field   string `json:"field"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	near    string // the known field that was probably meant
 
 	// The other coupon, where Code is coupon_period_conflict; of name_taken the influencer alone. An empty date is unbounded.
 	Influencer string  `json:"influencer,omitempty"`

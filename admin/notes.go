@@ -6,6 +6,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // maxWarnings bounds the warnings of an answer.
@@ -77,6 +78,14 @@ func (n *notes) add(d detail) {
 	}
 }
 
+// forPeople are the warnings as the order's record has them: the dashboard shows them.
+func (n *notes) forPeople() (list []wire.Warning) {
+	for _, d := range n.warnings {
+		list = append(list, wire.Warning{Field: d.Field, Code: d.Code, Message: d.Message, Near: d.near})
+	}
+	return list
+}
+
 // broken returns the problem of a body that breaks rules, nil where it breaks none. Every
 // field must have been read: one that was not looked for is unknown.
 func (o object) broken() error {
@@ -104,7 +113,7 @@ func (o object) warnUnknown() (compared int) {
 				near = lenient.Nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: lenient.UnknownField(near)}
+			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: lenient.UnknownField(near), near: near}
 			switch {
 			case o.notes.strict:
 				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)

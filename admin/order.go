@@ -30,7 +30,7 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.accept(r.Context(), c, wire.KindOrder, order.OrderID, raw); err != nil {
+	if err := s.accept(r.Context(), c, wire.KindOrder, order.OrderID, raw, o.notes.forPeople()...); err != nil {
 		return answer{}, err
 	}
 	s.accepted.add(c.companyID, order.OrderID)
@@ -40,9 +40,9 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 // accept writes a commerce record, around a body that is JSON,
 // with acks=all. After an error the caller may retry: if the record was
 // written all the same, both are the same version of the same thing.
-func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
+func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage, warnings ...wire.Warning) error {
 	record := wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(),
-		Actor: c.actor, Body: body}
+		Actor: c.actor, Body: body, Warnings: warnings}
 	value, err := json.Marshal(&record)
 	if err != nil {
 		return err

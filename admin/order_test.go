@@ -175,3 +175,21 @@ func TestBrokerOutageIs503AndHealsByItself(t *testing.T) {
 		return rules >= 7
 	})
 }
+
+// The warnings of the answer are in the record too, for the dashboard.
+func TestAnOrdersWarningsAreInItsRecord(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/order", s.live, strings.Replace(order1001, `"discountCode"`, `"discount_code"`, 1)), 200, "")
+	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
+		var c wire.Commerce
+		if json.Unmarshal(r.Value, &c) != nil || c.Kind != wire.KindOrder {
+			return false
+		}
+		if len(c.Warnings) != 1 || c.Warnings[0].Field != "discount_code" || c.Warnings[0].Code != "unknown_field" ||
+			c.Warnings[0].Near != "discountCode" || !strings.Contains(c.Warnings[0].Message, "was not read") {
+			t.Errorf("%+v", c.Warnings)
+		}
+		return true
+	})
+}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -42,7 +43,8 @@ type statementRecord struct {
 	EndDate      string           `json:"end_date"`
 	State        string           `json:"state"`
 	Opening      *commerce.Sum    `json:"opening"`
-	Lines        []statementLine  `json:"lines,omitzero"` // of one statement alone, not in a list
+	Lines        []statementLine  `json:"lines,omitzero"`   // of one statement alone, not in a list
+	Parties      *statementOf     `json:"parties,omitzero"` // likewise; null: it is being closed
 	LineCount    *int64           `json:"line_count"`
 	Total        *commerce.Sum    `json:"total"`
 	Carried      *bool            `json:"carried"`
@@ -52,15 +54,42 @@ type statementRecord struct {
 	Payment      *statementPaying `json:"payment"`
 }
 
+// statementOf is whom a statement is of.
+type statementOf struct {
+	Store      statementParty `json:"store"`
+	Influencer statementParty `json:"influencer"`
+	PixType    *string        `json:"pix_type"`
+	PixKey     *string        `json:"pix_key"`
+}
+
+type statementParty struct {
+	Name     string  `json:"name"`
+	Document *string `json:"document"`
+}
+
+// statementRate is the agreement by which a line has an amount.
+type statementRate struct {
+	VarFee   json.Number     `json:"var_fee"` // percent
+	FixedFee commerce.Amount `json:"fixed_fee"`
+}
+
 type statementLine struct {
-	OrderID *string       `json:"orderId"` // null: of no order
-	Of      string        `json:"of"`
-	Kind    *string       `json:"kind"`   // of a manual entry
-	Reason  *string       `json:"reason"` // likewise
-	Date    *string       `json:"date"`   // on which the order was created, or from which the entry counts
-	Amount  commerce.Sum  `json:"amount"`
-	Base    *commerce.Sum `json:"base"`  // of the order's commission, when the statement was closed
-	Cause   *string       `json:"cause"` // why it is below zero
+	OrderID *string      `json:"orderId"` // null: of no order
+	Name    *string      `json:"name"`    // what the shop calls the order
+	Of      string       `json:"of"`
+	Kind    *string      `json:"kind"`   // of a manual entry
+	Reason  *string      `json:"reason"` // likewise
+	Date    *string      `json:"date"`   // on which the order was created, or from which the entry counts
+	Amount  commerce.Sum `json:"amount"`
+	Cause   *string      `json:"cause"` // why it is below zero
+
+	// When the statement was closed: the order's total, what a share of it was computed on, by which agreements, and why it
+	// was the influencer's.
+	Value    *commerce.Sum   `json:"value"`
+	Base     *commerce.Sum   `json:"base"`
+	Rates    []statementRate `json:"rates"`
+	Evidence *string         `json:"evidence"`
+	Coupon   *string         `json:"coupon"`
 }
 
 type statementPaying struct {
@@ -234,27 +263,54 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 	record.Lines = []statementLine{}
 	var cells [][]string
 	if statement.State != commerce.StatementClosing { // what it has while it is closing may still grow
+		if record.Parties, err = s.partiesOf(ctx, c, id); err != nil {
+			return answer{}, err
+		}
 		list, err := s.deps.Database.StatementLines(ctx, c.companyID, id, after, limit+1)
 		if err != nil {
 			return answer{}, err
 		}
 		list, paging = pageOf(list, limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
-		sum := commerce.SumOf(statement.Currency)
-		for _, l := range list {
-			base := l.Base(statement.Currency)
-			of, order := orderOf(l.OrderID)
-			record.Lines = append(record.Lines, statementLine{orNull(order), of, orNull(l.Kind), orNull(l.Reason), orNull(l.Day),
-				sum(l.AmountMinor), base, orNull(l.Cause)})
-			cells = append(cells, []string{reports.CSVText(order), l.Day, sum(l.AmountMinor).String(), statement.Currency, cell(base), l.Cause,
-				of, l.Kind, reports.CSVText(l.Reason)})
+		for i := range list {
+			line, row := lineRecord(&list[i], statement.Currency)
+			record.Lines, cells = append(record.Lines, line), append(cells, row)
 		}
 	}
 	a := answer{data: record, pagination: paging}
 	if asCSV {
-		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause", "of", "kind", "reason"},
-			cells)
+		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause", "of", "kind", "reason", "name", "value",
+			"rate", "evidence", "coupon"}, cells)
 	}
 	return a, nil
+}
+
+// partiesOf reads whom a closed statement is of, as the caller may see them.
+func (s *Server) partiesOf(ctx context.Context, c caller, statementID string) (*statementOf, error) {
+	list, err := s.deps.Database.Parties(ctx, c.companyID, []string{statementID})
+	if err != nil {
+		return nil, err
+	}
+	p := list[statementID]
+	if !c.seesPayees() {
+		p = p.Masked()
+	}
+	return &statementOf{Store: statementParty{p.Store.Name, orNull(p.Store.Document)},
+		Influencer: statementParty{p.Influencer.Name, orNull(p.Influencer.Document)}, PixType: orNull(p.Pix.Type), PixKey: orNull(p.Pix.Key)}, nil
+}
+
+// lineRecord is a statement's line as it is read, and as a line of a table.
+func lineRecord(l *commerce.StatementLine, currency string) (line statementLine, cells []string) {
+	of, order := orderOf(l.OrderID)
+	amount, base, value := commerce.SumOf(currency)(l.AmountMinor), l.Base(currency), l.Value(currency)
+	line = statementLine{OrderID: orNull(order), Name: orNull(l.OrderName), Of: of, Kind: orNull(l.Kind), Reason: orNull(l.Reason),
+		Date: orNull(l.Day), Amount: amount, Cause: orNull(l.Cause), Value: value, Base: base, Rates: []statementRate{},
+		Evidence: orNull(string(l.Evidence)), Coupon: orNull(l.Coupon)}
+	for _, t := range l.Rates() {
+		line.Rates = append(line.Rates, statementRate{json.Number(t.VarFee.String()), commerce.Amount{Minor: t.FixedBRLMinor,
+			Currency: commerce.BRL}})
+	}
+	return line, []string{reports.CSVText(order), l.Day, amount.String(), currency, cell(base), l.Cause, of, l.Kind, reports.CSVText(l.Reason),
+		reports.CSVText(l.OrderName), cell(value), l.RateText(), string(l.Evidence), reports.CSVText(l.Coupon)}
 }
 
 // recordStatement is a statement as it is read, without its lines.

@@ -85,3 +85,81 @@ func TestALineBelowZeroHasItsCause(t *testing.T) {
 		t.Errorf("the lines are %s", text)
 	}
 }
+
+// printed is all that a statement prints of its lines and its parties.
+func (s *ledgerShop) printed(id, currency string) (lines []string, parties commerce.Parties) {
+	s.t.Helper()
+	reader := report.New(s.db)
+	list, err := reader.StatementLines(s.ctx, s.company, id, "", 10)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, l := range list {
+		text := fmt.Sprint(l.Name(), " ", commerce.FormatSum(l.AmountMinor, currency), " of ", l.Value(currency), " by ", l.Evidence, l.Coupon)
+		for _, rate := range l.Rates() {
+			text += " " + rate.Text()
+		}
+		lines = append(lines, text)
+	}
+	return lines, s.partiesOf(id)
+}
+
+func (s *ledgerShop) partiesOf(id string) commerce.Parties {
+	s.t.Helper()
+	list, err := report.New(s.db).Parties(s.ctx, s.company, []string{id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list[id]
+}
+
+// What a statement prints of orders, agreements, store and influencer is as it was when it was closed: changes and
+// erasures of later days are in the next one.
+func TestWhatAStatementPrintsStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.exec(`update company set legal_name = 'Loja Ltda', tax_id = '11222333000181'`)
+	s.exec(`insert into influencer_personal (company_id, influencer_id, document, pix_type, pix_key, pix_at, pix_by)
+		values ($1, $2, '52998224725', 'email', 'ana@example.com', $3, 'user/x')`, s.company, s.ana, noon)
+	named := func(o *wire.Order) { coupon("ANA10")(o); o.Name = wire.Some("#915") }
+	s.sale("demo-915", 20000, named)
+	first := s.ask(s.ana, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	wantParties := commerce.Parties{Store: commerce.Party{Name: "Loja Ltda", Document: "11222333000181"},
+		Influencer: commerce.Party{Name: "Ana Prado", Document: "52998224725"},
+		Pix:        commerce.Pix{Type: commerce.PixEmail, Key: "ana@example.com"}, PixChanged: commerce.Touched{At: noon, Actor: "user/x"}}
+	same := func() {
+		t.Helper()
+		lines, parties := s.printed(first, "BRL")
+		wantLines(t, lines, "#915 16.00 of 200.00 by couponANA10 7.5% + 1.00")
+		parties.PixChanged.At = parties.PixChanged.At.UTC()
+		if parties != wantParties {
+			t.Errorf("%+v, want %+v", parties, wantParties)
+		}
+	}
+	same()
+	s.replaysStatements()
+
+	s.exec(`update company set legal_name = '', tax_id = ''`)
+	s.exec(`update influencer set name = 'Ana Lima', name_folded = 'ana lima' where influencer_id = $1`, s.ana)
+	s.exec(`delete from influencer_personal`)
+	s.exec(`update coupon set code = 'ANA99' where code = 'ANA10'`)
+	s.sale("demo-915", 10000, func(o *wire.Order) { named(o); o.Name = wire.Some("#916") })
+	s.sale("o2", 10000, func(o *wire.Order) { coupon("ANA10")(o); o.Currency = "USD" })
+	second := s.ask(s.ana, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	same()
+	lines, parties := s.printed(second, "BRL")
+	wantLines(t, lines, "#916 -7.50 of 100.00 by couponANA99 7.5% + 1.00", "o2 1.00 of <nil> by couponANA99 1.00")
+	if parties.Store.Name == "Loja Ltda" || parties.Influencer.Name != "Ana Lima" || parties.Pix.Key != "" {
+		t.Errorf("the second statement is of %+v", parties)
+	}
+	s.replaysStatements()
+
+	// An order that went to somebody else has no evidence left.
+	s.sale("demo-915", 10000, coupon("BETO"))
+	third := s.ask(s.ana, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	lines, _ = s.printed(third, "BRL")
+	wantLines(t, lines, "#916 -8.50 of 100.00 by  7.5% + 1.00")
+}

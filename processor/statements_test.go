@@ -104,6 +104,7 @@ func (s *shop) closed() map[string]string {
 	for _, line := range s.texts(`
 		select s.statement_id || '|' || to_jsonb(s)::text || coalesce((select string_agg(to_jsonb(l)::text, E'\n' order by order_id, entry)
 		from ledger_entry l where l.company_id = s.company_id and l.statement_id = s.statement_id), '')
+		|| (select to_jsonb(y)::text from statement_party y where y.company_id = s.company_id and y.statement_id = s.statement_id)
 		from statement s where closed_at is not null`) {
 		id, text, _ := strings.Cut(line, "|")
 		all[id] = text
@@ -375,7 +376,7 @@ func (s *ledgerShop) balanced() {
 			s.t.Fatal(err)
 		}
 		if n := s.int(`select count(*) from statement where statement_id = $1 and digest = $2 and total_minor - opening_minor = $3`, id,
-			append([]byte{}, sum.Digest...), sum.Amount.String()); n != 1 {
+			sum.DigestWith(s.partiesOf(id)), sum.Amount.String()); n != 1 {
 			s.t.Fatalf("statement %s has not the entries that it was closed with", id)
 		}
 	}
@@ -500,12 +501,21 @@ func TestVerifyFindsAnAlteredStatement(t *testing.T) {
 	}
 	s.exec(`create table backup_ledger as table ledger_entry`)
 	s.exec(`create table backup_statement as table statement`)
+	s.exec(`create table backup_party as table statement_party`)
 	for _, change := range []string{
 		`update ledger_entry set amount_minor = 301 where order_id = 'o1'`,
 		`update ledger_entry set amount_minor = case order_id when 'o1' then 301 else 299 end where order_id in ('o1', 'o2')`,
 		`update ledger_entry set statement_id = null where order_id = 'o1'`,
 		`update ledger_entry set order_id = 'o9' where order_id = 'o1'`,
 		`update statement set total_minor = 901`,
+		`update ledger_entry set order_name = '#2' where order_id = 'o1'`,
+		`update ledger_entry set var_fee = 10 where order_id = 'o1'`,
+		`update ledger_entry set value_minor = base_minor + 1 where order_id = 'o1'`,
+		`update ledger_entry set coupon_code = null where order_id = 'o1'`,
+		`update statement_party set store_document = '1'`,
+		`update statement_party set pix_key = 'beto@example.com'`,
+		`update statement_party set pix_at = now()`,
+		`delete from statement_party`,
 	} {
 		s.exec(change)
 		if list := altered(); !slices.Equal(list, []replay.AlteredStatement{{CompanyID: s.company, StatementID: closed}}) {
@@ -515,6 +525,8 @@ func TestVerifyFindsAnAlteredStatement(t *testing.T) {
 		s.exec(`insert into ledger_entry select * from backup_ledger`)
 		s.exec(`delete from statement`)
 		s.exec(`insert into statement select * from backup_statement`)
+		s.exec(`delete from statement_party`)
+		s.exec(`insert into statement_party select * from backup_party`)
 	}
 	if list := altered(); len(list) > 0 {
 		t.Fatalf("the rows were not put back: %v", list)

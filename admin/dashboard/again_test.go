@@ -147,7 +147,7 @@ func TestAStoreReadsItsStatements(t *testing.T) {
 		t.Errorf("the list leads nowhere: %s", list)
 	}
 	if got := s.readAs(analyst, "/dashboard/statement.csv?"+url.Values{"company": {s.live}, "id": {s.statement}}.Encode()); !contains(got,
-		"order,100000,2026-03-22,1234.50,BRL") {
+		"order,100000,2026-03-22,200.00,200.00,,coupon,,1234.50,BRL,100000") {
 		t.Errorf("its CSV: %s", got)
 	}
 	if got := s.readAs(analyst, "/dashboard/statement?company="+s.box+"&id="+s.statement); !contains(got, "No such statement") {
@@ -186,7 +186,7 @@ func TestFilesOfStatementsWaitForTheirTurn(t *testing.T) {
 		t.Error("a file was sent though none was in turn")
 	}
 	end()
-	if got := <-file; !contains(got, "order,100000,2026-03-22,1234.50,BRL") {
+	if got := <-file; !contains(got, "order,100000,2026-03-22,200.00,200.00,,coupon,,1234.50,BRL,100000") {
 		t.Errorf("its turn came, and it reads %q", got)
 	}
 }

@@ -46,7 +46,7 @@ func (l *testLog) open() *kafka.Client {
 			l.t.Fatal(err)
 		}
 		l.t.Cleanup(client.Close)
-		for _, topic := range []string{wire.TopicEvents, wire.TopicRejected} { // a topic that was made just now has no leader yet
+		for _, topic := range []string{wire.TopicEvents, wire.TopicRejected, wire.TopicCommerce} { // a topic that was made just now has no leader yet
 			await.Until(l.t, await.Long, func() bool {
 				_, err = client.Tail(l.t.Context(), topic, nil, -1, 1)
 				return err == nil
@@ -144,7 +144,7 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	s.reject(s.box, "too_deep", "is too deep", 1)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 1000})
 	text := page("")
-	if !contains(text, "PAGE_VIEW", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's",
+	if !contains(text, "Page view", "Name in code PAGE_VIEW", "Wrong event name", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's",
 		"a crawler", "3 rejected alike",
 		"A name is one of PAGE_VIEW", "on its way", "Members of the payload nome", "Order 1001", "tributary.js 1.0.0") {
 		t.Errorf("the page reads %s", text)
@@ -317,12 +317,12 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	page.MustElement("#events-empty").MustWaitVisible()
 	shots.take("events-empty")
 	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/p/vestido-longo?utm_source=influencer&utm_campaign=Ana+Prado", nil)
-	page.MustElementR("#events li", "PAGE_VIEW")
+	page.MustElementR("#events li", "Page view")
 	s.event(s.live, "PRODUCT_VIEW", "https://loja.example.com/p/vestido-longo", nil)
 	s.event(s.live, "CHECKOUT_COMPLETED", "https://loja.example.com/obrigado", func(e *wire.Event) { e.Bot = wire.BotPrefetch })
 	s.reject(s.live, "payload_items_required", "payload.items is required", 1)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 12990})
-	row := page.MustElementR("#events li", "payload_items_required")
+	row := page.MustElementR("#events li", "No items of the purchase")
 	page.MustElementR("#events li", "Order 1001")
 	if page.MustElement("#events-empty").MustVisible() {
 		t.Error("the empty state is still shown")
@@ -352,7 +352,7 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	page.MustElement("#live[data-state=paused]")
 	s.event(s.live, "ADD_TO_CART", "https://loja.example.com/carrinho", nil)
 	page.MustElement("#pause").MustClick()
-	page.MustElementR("#events li", "ADD_TO_CART")
+	page.MustElementR("#events li", "Added to cart")
 	if n := len(page.MustElements("#events li")); n != 6 {
 		t.Errorf("%d lines, want 6", n)
 	}

@@ -13,8 +13,10 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
@@ -118,10 +120,13 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 			t.Errorf("cookies: %v", answer.Cookies())
 		}
 	}
-	f("en", "Loja Exemplo Statement no. 1 Ana Prado", "21 Apr 2026 – 30 Apr 2026", "Closed: to be paid",
+	f("en", "Statement no. 1 21 Apr 2026 – 30 Apr 2026 · issued on", "Store Loja Exemplo Influencer Ana Prado", "Closed: to be paid",
 		"3 orders R$ 2,468.00 Total R$ 2,468.00",
-		"100000 22 Mar 2026 R$ 1,234.50", "(email) 22 Mar 2026 −R$ 1.00")
-	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00", "100001 22/03/2026 R$ 1.234,50")
+		"100000 coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – R$ 1,234.50", "(email) coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – −R$ 1.00",
+		"It is no tax document")
+	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00",
+		"100001 cupom 22/03/2026 R$ 200,00 R$ 200,00 – R$ 1.234,50",
+		"Não é documento fiscal")
 
 	answer, _ := s.get(path+"/csv", "en")
 	if answer.Header.Get("Content-Disposition") != `attachment; filename="statement-1.csv"` {
@@ -132,6 +137,48 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("en", "Paid on 1 May 2026 Reference: PIX &lt;8127&gt;")
+}
+
+// Who has a link is anybody: the influencer's document and key are masked there, and whole for owners alone. Orders have the shop's
+// own number, and the file in Portuguese opens in a spreadsheet.
+func TestAStatementNamesBothPartiesAndTheOrderAsTheShopDoes(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 0)
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "demo-915", Name: "#915", CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
+		InfluencerID: s.ana, Evidence: "link", CommissionMinor: 1800})
+	named := func(c *commerce.Settings) { c.LegalName, c.TaxID = "Loja Exemplo Ltda", "11.222.333/0001-81" }
+	if _, _, err := s.DB.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: s.live, Actor: "test", Change: named}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DB.UpdateInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test"}, "Ana Prado", commerce.InfluencerChange{
+		Details: commerce.DetailsChange{Document: wire.Some("52998224725"),
+			Pix: wire.Some(commerce.Pix{Type: commerce.PixEmail, Key: "ana@example.com"})}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close(s.live)
+	const whole, key, store = "529.982.247-25", "ana@example.com", "Loja Exemplo Ltda CPF/CNPJ 11.222.333/0001-81"
+	_, linked := s.get(s.path(s.link), "pt-BR")
+	if !contains(linked, store, "Ana Prado CPF/CNPJ …4725 Chave Pix a…@example.com",
+		"#915 pelo link 22/03/2026 R$ 200,00 R$ 200,00 – R$ 18,00") ||
+		strings.Contains(linked, "demo-915") {
+		t.Errorf("by the link: %s", linked)
+	}
+	owner, at := s.loggedIn(), "?"+url.Values{"company": {s.live}, "id": {s.statement}}.Encode()
+	s.inPortuguese(owner)
+	if got := s.readAs(owner, "/dashboard/statement"+at); !contains(got, store, whole, key) {
+		t.Errorf("for an owner: %s", got)
+	}
+	finance := s.join(account.RoleFinance, "caio@loja.example", s.Store.StoreID)
+	for what, got := range map[string]string{"by the link": linked, "the link's file": s.readRaw(s.client(), s.path(s.link)+"/csv"),
+		"for finance": s.readAs(finance, "/dashboard/statement"+at), "their file": s.readRaw(finance, "/dashboard/statement.csv"+at)} {
+		if strings.Contains(got, whole) || strings.Contains(got, "52998224725") || strings.Contains(got, key) || !strings.Contains(got, "…4725") {
+			t.Errorf("%s: %s", what, got)
+		}
+	}
+	if got := s.readRaw(owner, "/dashboard/statement.csv"+at); !contains(got, "\ufeffNúmero;Emitido em;Loja;CPF/CNPJ da loja;Influenciador;",
+		";Loja Exemplo Ltda;11.222.333/0001-81;Ana Prado;"+whole+";pedido;#915;22/03/2026;200,00;200,00;;link;;18,00;BRL;demo-915") {
+		t.Errorf("the owner's file: %s", got)
+	}
 }
 
 func TestALinkThatIsAlteredExpiredOrRevokedShowsNothing(t *testing.T) {
@@ -194,7 +241,7 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 		if err != nil || answer.StatusCode != http.StatusOK || pages > 3 {
 			t.Fatalf("page %d: %s, %v", pages, answer.Status, err)
 		}
-		rows += strings.Count(string(body), `<th scope="row">`)
+		rows += strings.Count(string(body), `scope="row"`)
 		next = ""
 		if _, after, more := strings.Cut(string(body), `">First page</a>`); more || pages == 0 {
 			if _, link, found := strings.Cut(string(body), `?after=`); found {
@@ -216,10 +263,10 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 	if err != nil || len(table) != 1205 {
 		t.Fatalf("%d lines, %v", len(table), err)
 	}
-	if !slices.Equal(table[0], []string{"kind", "order", "day", "amount", "currency", "base"}) ||
-		!slices.ContainsFunc(table, func(row []string) bool {
-			return slices.Equal(row, []string{"order", "'=1+2", "2026-03-22", "-0.50", "BRL", "200.00"})
-		}) {
+	if !slices.Equal(table[0][6:], []string{"kind", "order", "day", "order_value", "base", "rate", "evidence", "coupon", "amount", "currency",
+		"order_id"}) || !slices.ContainsFunc(table, func(row []string) bool {
+		return slices.Equal(row[6:], []string{"order", "'=1+2", "2026-03-22", "200.00", "200.00", "", "coupon", "", "-0.50", "BRL", "'=1+2"})
+	}) {
 		t.Errorf("%v …", table[:3])
 	}
 	if answer, _ := s.get(path+"?after=%00", "en"); answer.StatusCode != http.StatusBadRequest {

@@ -120,7 +120,7 @@ func TestAStoreIsConnected(t *testing.T) {
 	}
 	s.Event(s.live, "PAGE_VIEW", time.Now())
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001"})
-	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Events arrive: PAGE_VIEW", "Orders arrive: 1001") {
+	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Events arrive: Page view", "Orders arrive: 1001") {
 		t.Errorf("the signals are %s", text)
 	}
 }

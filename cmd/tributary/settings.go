@@ -65,6 +65,10 @@ var settings = []setting{
 		"host through which a shopper passes on the way to an order, such as a payment page: never a touch; with - before it one that is " +
 			"known by itself and shall count; repeat or separate by commas",
 		func(s *commerce.Settings) any { return &s.PassingHosts }},
+	{"legal-name", "legal_name", "the store's name in statements that are closed from now on; empty: the name that it has here",
+		func(s *commerce.Settings) any { return &s.LegalName }},
+	{"tax-id", "tax_id", "the store's tax id in these statements; in Brazil a CNPJ or CPF",
+		func(s *commerce.Settings) any { return &s.TaxID }},
 	{"minimum-payout", "minimum_payout",
 		"least total of a statement that is paid, in units of the store's currency; a smaller one is carried to the next statement",
 		func(s *commerce.Settings) any { return &s.MinimumPayout }},

@@ -87,6 +87,7 @@ const mostListed = 10_000
 
 var lineColumns = []column[commerce.StatementLine]{
 	{"orderId", "ORDER", orderOfLine},
+	{"name", "", func(l *commerce.StatementLine) any { return orNone(l.OrderName) }},
 	{"date", "ORDERED", func(l *commerce.StatementLine) any { return orNone(l.Day) }},
 }
 
@@ -109,7 +110,11 @@ func newStatementShow() *cobra.Command {
 			columns := append(lineColumns[:len(lineColumns):len(lineColumns)],
 				column[commerce.StatementLine]{"amount", "AMOUNT", func(l *commerce.StatementLine) any { return sumOf(l.AmountMinor, s.Currency) }},
 				column[commerce.StatementLine]{"currency", "", func(*commerce.StatementLine) any { return s.Currency }},
-				column[commerce.StatementLine]{"base", "BASE", func(l *commerce.StatementLine) any { return baseOf(l, s.Currency) }},
+				column[commerce.StatementLine]{"value", "VALUE", func(l *commerce.StatementLine) any { return sumOrNone(l.Value(s.Currency)) }},
+				column[commerce.StatementLine]{"base", "BASE", func(l *commerce.StatementLine) any { return sumOrNone(l.Base(s.Currency)) }},
+				column[commerce.StatementLine]{"rate", "RATE", func(l *commerce.StatementLine) any { return orNone(l.RateText()) }},
+				column[commerce.StatementLine]{"evidence", "BY", func(l *commerce.StatementLine) any { return orNone(string(l.Evidence)) }},
+				column[commerce.StatementLine]{"coupon", "", func(l *commerce.StatementLine) any { return orNone(l.Coupon) }},
 				column[commerce.StatementLine]{"cause", "TAKEN BACK BY", func(l *commerce.StatementLine) any { return orNone(l.Cause) }})
 			if how.asJSON {
 				whole := objects(statementColumns, []commerce.Statement{s})[0]
@@ -141,10 +146,9 @@ func orderOfLine(l *commerce.StatementLine) any {
 	return l.Kind + ": " + l.Reason
 }
 
-// baseOf is what a share of a line's order was computed on.
-func baseOf(l *commerce.StatementLine, currency string) any {
-	if base := l.Base(currency); base != nil {
-		return *base
+func sumOrNone(sum *commerce.Sum) any {
+	if sum != nil {
+		return *sum
 	}
 	return orNone("")
 }

@@ -2,6 +2,11 @@ package commerce
 
 import "strings"
 
+const (
+	cpfLength  = 11
+	cnpjLength = 14
+)
+
 // Kinds of a person's or a company's number with Receita Federal.
 const (
 	CPF  = "cpf"  // of a person: 11 digits
@@ -10,12 +15,12 @@ const (
 
 // NormalCPF returns the 11 digits of a CPF, and "" for what is none: its check digits are wrong,
 // or all of its digits are the same.
-func NormalCPF(raw string) string { return checked(raw, 11, false) }
+func NormalCPF(raw string) string { return checked(raw, cpfLength, false) }
 
 // NormalCNPJ returns the 14 characters of a CNPJ in upper case, and "" for what is none. Since July
 // 2026 the first 12 may be letters too (Instrução Normativa RFB 2.229/2024): in the sum of the check
 // digits a letter counts as its ASCII code less 48.
-func NormalCNPJ(raw string) string { return checked(raw, 14, true) }
+func NormalCNPJ(raw string) string { return checked(raw, cnpjLength, true) }
 
 // NormalDocument returns a CPF or a CNPJ as it is stored, which of the two it is, and "" for what is
 // neither.
@@ -27,6 +32,18 @@ func NormalDocument(raw string) (document, kind string) {
 		return cnpj, CNPJ
 	}
 	return "", ""
+}
+
+// ShownDocument returns a CPF or CNPJ with the signs between its groups, and another text as it is.
+func ShownDocument(document string) string {
+	d := document
+	switch {
+	case len(d) == cpfLength && NormalCPF(d) == d:
+		return d[:3] + "." + d[3:6] + "." + d[6:9] + "-" + d[9:]
+	case len(d) == cnpjLength && NormalCNPJ(d) == d:
+		return d[:2] + "." + d[2:5] + "." + d[5:8] + "/" + d[8:12] + "-" + d[12:]
+	}
+	return document
 }
 
 // checked returns the characters of a number without the signs between its groups, where it has so
@@ -72,15 +89,4 @@ func checkDigit(text string, again bool) byte {
 		return byte('0' + 11 - rest)
 	}
 	return '0'
-}
-
-// ShownDocument writes a CPF or CNPJ in its groups; any other text as it is.
-func ShownDocument(document string) string {
-	switch d := document; len(d) {
-	case 11:
-		return d[:3] + "." + d[3:6] + "." + d[6:9] + "-" + d[9:]
-	case 14:
-		return d[:2] + "." + d[2:5] + "." + d[5:8] + "/" + d[8:12] + "-" + d[12:]
-	}
-	return document
 }

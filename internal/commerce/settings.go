@@ -65,12 +65,15 @@ var (
 const (
 	mostDays   = 365 // of a window and of a half-life, as the schema has it
 	MaxListed  = 100 // origins, and hosts
+	maxTaxID   = 40  // characters
 	maxAddress = 300 // bytes of one of them: a host has at most 253 (RFC 1035)
 
 	MaxEventsPerSecond = 1_000_000
 	MinBurst           = 512 // edge.LeastBurst: a smaller burst would refuse a full request
 	MaxBurst           = 10_000_000
 )
+
+const countryBR = "BR" // ISO 3166-1
 
 // maxMinimum bounds MinimumPayout: the greatest amount in BRL.
 var maxMinimum = decimal.New(MaxAmountMinor, -2)
@@ -98,6 +101,10 @@ type Settings struct {
 	// DeliveredHoldDays is the same from an order's delivery, where that is known, 0 to 365; of a new store 0 is
 	// DefaultDeliveredHold.
 	DeliveredHoldDays int
+
+	// LegalName and TaxID name the store in statements that are closed from now on. Both may be empty; without LegalName they
+	// have the company's name. TaxID is in Brazil a CPF or CNPJ, as NormalDocument returns it.
+	LegalName, TaxID string
 
 	// RetentionDays is after how many days events are removed: 0 keeps them for ever, else
 	// LeastRetention to MaxRetentionDays. What orders were credited stays.
@@ -139,9 +146,20 @@ func (s Settings) SameForOrders(other Settings) bool {
 	return reflect.DeepEqual(s.ofOrders(), other.ofOrders())
 }
 
+// Normal writes what can be typed in several ways as it is stored. What Check refuses stays.
+func (s *Settings) Normal() {
+	if amount, err := ParseDecimal(s.MinimumPayout); err == nil {
+		s.MinimumPayout = amount.String()
+	}
+	s.LegalName, s.TaxID = strings.TrimSpace(s.LegalName), strings.TrimSpace(s.TaxID)
+	if document, _ := NormalDocument(s.TaxID); s.Country == countryBR && document != "" {
+		s.TaxID = document
+	}
+}
+
 // Defaults fills the empty fields that have a default.
 func (s *Settings) Defaults() {
-	s.Country = cmp.Or(s.Country, "BR")
+	s.Country = cmp.Or(s.Country, countryBR)
 	s.Timezone = cmp.Or(s.Timezone, "America/Sao_Paulo")
 	s.Currency = cmp.Or(s.Currency, BRL)
 	s.ConsentPolicy = cmp.Or(s.ConsentPolicy, ConsentNone)
@@ -152,6 +170,7 @@ func (s *Settings) Defaults() {
 	s.HoldDays = cmp.Or(s.HoldDays, 30)
 	s.DeliveredHoldDays = cmp.Or(s.DeliveredHoldDays, DefaultDeliveredHold)
 	s.MinimumPayout = cmp.Or(s.MinimumPayout, "0")
+	s.Normal()
 }
 
 // Check returns all that is wrong with a new store.
@@ -185,6 +204,11 @@ func (s Settings) Check() (bad Violations) {
 	}
 	if n := s.Limits.Burst; n != 0 && (n < MinBurst || n > MaxBurst) {
 		bad.Add("burst", CodeOutOfRange, "must be from %d, what one request may cost, to %d, or 0 for the edge's default", MinBurst, MaxBurst)
+	}
+	bad.text(body, "legal_name", s.LegalName, MaxName)
+	bad.text(body, "tax_id", s.TaxID, maxTaxID)
+	if document, _ := NormalDocument(s.TaxID); s.Country == countryBR && s.TaxID != "" && document == "" {
+		bad.Add("tax_id", CodeInvalidValue, "is no CPF or CNPJ: its length or its check digits are wrong")
 	}
 	bad.word(body, "consent_policy", s.ConsentPolicy, ConsentPolicies...)
 	bad.word(body, "payout_rule", s.PayoutRule, PayoutRules...)

@@ -83,6 +83,13 @@ type StatementLine struct {
 	AmountMinor decimal.Decimal
 	Cause       string // why the newest of what was taken back was taken back (facts.Cause), where AmountMinor is below zero; else empty
 	BaseMinor   *int64 // what a share of the order was computed on when the statement was closed; nil: not known, or in another currency
+
+	// What the statement prints of the order, as it was when it was closed.
+	OrderName  string   // what the shop called it; may be empty
+	ValueMinor *int64   // its total; nil: as BaseMinor
+	Evidence   Evidence // one of the three kinds; empty: it was not the influencer's any more, or it is no order
+	Coupon     string   // of EvidenceCoupon
+	Terms      []Terms
 }
 
 // Account is of what the line is, one of LedgerSubjects, and the id of that.

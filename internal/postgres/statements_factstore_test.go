@@ -351,7 +351,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 	return errors.Join(
 		second(store.Sum(ctx, company, statement.StatementID, sum, 10)),
 		store.KeepSum(ctx, company, statement.StatementID, sum),
-		store.Close(ctx, company, noon, closing.Close(statement, nil, sum)),
+		second(store.Parties(ctx, company, statement.InfluencerID)),
+		store.Close(ctx, company, noon, closing.Close(statement, nil, sum, commerce.Parties{})),
 	)
 }
 

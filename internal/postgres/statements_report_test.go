@@ -102,7 +102,7 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err, commerce.ErrNotFound)
 	_, err = db.StatementLines(ctx, company, id, "", 10)
 	must(err)
-	_, err = db.CompanyName(ctx, company)
+	_, err = db.Parties(ctx, company, []string{id})
 	must(err)
 	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{Of: commerce.OfOrder}, commerce.LedgerCursor{}, 10)
 	must(err)

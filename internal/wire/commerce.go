@@ -33,6 +33,17 @@ type Commerce struct {
 	AcceptedAt time.Time       `json:"acceptedAt"` // UTC, microseconds: of two orders one process accepted, the later has the later time
 	Actor      string          `json:"actor"`      // "key/<keyId>", "user/<userId>" or "cli"
 	Body       json.RawMessage `json:"body"`       // Order, Product, Rule, Evidence, Statement, Payment, Entry or Erasure
+
+	// Warnings are those of the answer to an order's sender: for people, and no part of the order.
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// Warning is a field of an order that counts as absent, or was not read.
+type Warning struct {
+	Field   string `json:"field"` // a JSON path, without values
+	Code    string `json:"code"`
+	Message string `json:"message"`        // in English
+	Near    string `json:"near,omitempty"` // the known field that was probably meant
 }
 
 // Order is the body of an order record: one version as the merchant sent it.

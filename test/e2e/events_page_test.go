@@ -27,7 +27,7 @@ func TestEventsAppearInTheDebugger(t *testing.T) {
 		"event": "PAGE_VIEW", "visitorId": "0199f3a0-0000-7000-8000-00000000000a", "identity": map[string]any{"email": "maria@example.com"},
 		"context": map[string]any{"page": map[string]any{"url": "https://loja.example.com/p/1?utm_source=influencer&utm_campaign=Ana+Prado"}},
 	})
-	row := page.MustElementR("#events li", "PAGE_VIEW")
+	row := page.MustElementR("#events li", "Page view")
 	if got := row.MustText(); !containsAll(got, "loja.example.com/p/1", "Ana Prado") {
 		t.Errorf("the event reads %q", got)
 	}
@@ -37,7 +37,7 @@ func TestEventsAppearInTheDebugger(t *testing.T) {
 	if got, err := call(t.Context(), http.MethodPost, d.EdgeURL+"/v1/events", "", wrong); err != nil || got.status != http.StatusOK {
 		t.Fatalf("%d %s, %v", got.status, got.body, err)
 	}
-	row = page.MustElementR("#events li", "payload_items_required")
+	row = page.MustElementR("#events li", "No items of the purchase")
 	row.MustElement("summary").MustClick()
 	if got := row.MustText(); !containsAll(got, "Rejected", "How to mend it", "item_quantity",
 		"CHECKOUT_COMPLETED needs what was bought", "(redacted)") {

@@ -99,27 +99,31 @@ func (s *Pages) eventRoutes() []site.Route {
 	}
 }
 
-// eventCursor is how far a page has read: "<offset of events>.<of rejections>.<orders' cursor>".
+// eventCursor is how far a page has read: "<offset of events>.<of rejections>.<of what the platform sends>.<orders' cursor>".
 type eventCursor struct {
-	events, rejected int64
-	sales            commerce.Cursor
+	events, rejected, sent int64
+	sales                  commerce.Cursor
 }
 
+// fromTheEnd is the cursor of a page that has read nothing.
+var fromTheEnd = eventCursor{events: -1, rejected: -1, sent: -1}
+
 func (c eventCursor) String() string {
-	return fmt.Sprintf("%d.%d.%s", c.events, c.rejected, c.sales.String())
+	return fmt.Sprintf("%d.%d.%d.%s", c.events, c.rejected, c.sent, c.sales.String())
 }
 
 func parseEventCursor(text string) (c eventCursor, err error) {
-	parts := strings.SplitN(text, ".", 3)
-	if len(parts) != 3 {
+	parts := strings.SplitN(text, ".", 4)
+	if len(parts) != 4 {
 		return c, site.ErrBadAddress
 	}
-	c.events, err = strconv.ParseInt(parts[0], 10, 64)
-	if err == nil {
-		c.rejected, err = strconv.ParseInt(parts[1], 10, 64)
+	for i, offset := range []*int64{&c.events, &c.rejected, &c.sent} {
+		if err == nil {
+			*offset, err = strconv.ParseInt(parts[i], 10, 64)
+		}
 	}
 	if err == nil {
-		c.sales, err = commerce.ParseCursor(parts[2])
+		c.sales, err = commerce.ParseCursor(parts[3])
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", site.ErrBadAddress, err)
@@ -141,7 +145,7 @@ func (s *Pages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
 		page.Kinds = append(page.Kinds, site.Option{Value: name, Label: v.Lang.T("events.show_" + name), Chosen: name == kind})
 	}
 	if s.eventLog != nil {
-		found, err := s.readEvents(r.Context(), v, eventCursor{events: -1, rejected: -1}, kind)
+		found, err := s.readEvents(r.Context(), v, fromTheEnd, kind)
 		if err != nil {
 			s.Unavailable(w, r, err)
 			return
@@ -159,7 +163,7 @@ func (s *Pages) eventsFeed(w http.ResponseWriter, r *http.Request, v site.Reques
 	kind, waiting := query.Get("show"), strings.FieldsFunc(query.Get("waiting"), func(r rune) bool { return r == ',' })
 	bad := kind != "" && !slices.Contains(eventKinds, kind) || len(waiting) > mostWaiting ||
 		slices.ContainsFunc(waiting, func(id string) bool { return !uuidtext.Is(id) })
-	cursor, err := eventCursor{events: -1, rejected: -1}, error(nil)
+	cursor, err := fromTheEnd, error(nil)
 	if query.Has("after") {
 		cursor, err = parseEventCursor(query.Get("after"))
 	}
@@ -223,7 +227,7 @@ func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCurso
 	}
 	defer end()
 	key := []byte(v.Current.CompanyID)
-	var events, rejected wire.Tail
+	var events, rejected, sent wire.Tail
 	var sales []commerce.Sale
 	var index *attribution.Index
 	group, asking := errgroup.WithContext(ctx)
@@ -233,6 +237,10 @@ func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCurso
 	})
 	group.Go(func() (err error) {
 		rejected, err = s.eventLog.Tail(asking, wire.TopicRejected, key, after.rejected, mostTail)
+		return err
+	})
+	group.Go(func() (err error) {
+		sent, err = s.eventLog.Tail(asking, wire.TopicCommerce, key, after.sent, mostTail)
 		return err
 	})
 	group.Go(func() (err error) {
@@ -246,8 +254,8 @@ func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCurso
 	if err := group.Wait(); err != nil {
 		return found, err
 	}
-	found.cursor = eventCursor{events.Next, rejected.Next, after.sales}
-	found.skipped = events.Skipped + rejected.Skipped
+	found.cursor = eventCursor{events.Next, rejected.Next, sent.Next, after.sales}
+	found.skipped = events.Skipped + rejected.Skipped + sent.Skipped
 	zone := site.ZoneOf(v.Current.Timezone)
 	var ids []string
 	for _, value := range events.Values {
@@ -267,6 +275,12 @@ func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCurso
 		var letter wire.Rejected
 		if json.Unmarshal(value, &letter) == nil { // else a newer program wrote it
 			found.add(kind, viewRejected(v, &letter, zone))
+		}
+	}
+	for _, value := range sent.Values {
+		var record wire.Commerce
+		if json.Unmarshal(value, &record) == nil && record.Kind == wire.KindOrder && len(record.Warnings) > 0 {
+			found.add(kind, viewWarned(v, &record, zone))
 		}
 	}
 	for _, sale := range sales {

@@ -115,7 +115,7 @@ func (s *Pages) signals(r *http.Request, v site.Request) (view signalsView, err 
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	if got.Event != "" {
-		view.Event = v.Lang.T("install.event_came", got.Event, v.Lang.Instant(got.EventAt.In(zone)))
+		view.Event = v.Lang.T("install.event_came", site.EventWords(v.Lang, got.Event), v.Lang.Instant(got.EventAt.In(zone)))
 	}
 	if got.OrderID != "" {
 		view.Order = v.Lang.T("install.order_came", got.OrderID, v.Lang.Instant(got.OrderAt.In(zone)))

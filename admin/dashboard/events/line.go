@@ -22,7 +22,7 @@ func timesOf(v site.Request, at time.Time, zone *time.Location) eventLine {
 
 func viewEvent(v site.Request, e *inspect.Event, zone *time.Location) eventLine {
 	l, line := v.Lang, timesOf(v, e.ReceivedAt, zone)
-	line.Kind, line.ID, line.Name, line.About, line.happened, line.erasure = "event", e.ID, e.Name, e.Page, e.At, e.Erasure
+	line.Kind, line.ID, line.Name, line.About, line.happened, line.erasure = "event", e.ID, site.EventWords(l, e.Name), e.Page, e.At, e.Erasure
 	line.StateText, line.State = l.T("events.effect_"+string(e.Effect)), effectClasses[e.Effect]
 	if e.Effect == inspect.Ours {
 		line.StateText = l.T("events.effect_ours", e.Touch.Influencer)
@@ -33,6 +33,9 @@ func viewEvent(v site.Request, e *inspect.Event, zone *time.Location) eventLine 
 		}
 	}
 	fact("effect", l.T("events.about_"+string(e.Effect)))
+	if line.Name != e.Name {
+		fact("name", e.Name)
+	}
 	line.Kept = e.Fault == ""
 	if !line.Kept {
 		line.ID = ""
@@ -112,7 +115,8 @@ func viewRefused(v site.Request, line *eventLine, refused []wire.NoticeRefused) 
 
 func viewRejected(v site.Request, letter *wire.Rejected, zone *time.Location) eventLine {
 	l, line := v.Lang, timesOf(v, letter.At, zone)
-	line.Kind, line.Name, line.State, line.StateText = "rejected", letter.Code, "cancelled", l.T("events.rejected")
+	line.Kind, line.Name, line.State, line.StateText = "rejected", site.TextOf(l, "rejected_for."+letter.Code, letter.Code), "cancelled",
+		l.T("events.rejected")
 	if letter.Count > 1 {
 		line.StateText = l.N("events.n_rejected", int64(letter.Count))
 	}
@@ -132,6 +136,27 @@ func viewRejected(v site.Request, letter *wire.Rejected, zone *time.Location) ev
 	if len(letter.Body) <= longestCause {
 		line.Body = inspect.Marked(letter.Body)
 	}
+	return line
+}
+
+// viewWarned tells of an order that was taken, and of what of it does not count as it was sent.
+func viewWarned(v site.Request, record *wire.Commerce, zone *time.Location) eventLine {
+	l, line := v.Lang, timesOf(v, record.AcceptedAt, zone)
+	line.Kind, line.Name, line.State = "order", l.T("order.title", record.ID), "pending"
+	line.StateText = l.N("events.n_warned", int64(len(record.Warnings)))
+	line.Href = site.OrderPath(v.Current.CompanyID, record.ID)
+	var fields []string
+	for _, w := range record.Warnings {
+		about := w.Message
+		if l.Tag != lang.Tags[0] { // the services' reasons are in one language
+			about = site.TextOf(l, "warned."+w.Code, l.T("warned.other"))
+			if w.Near != "" {
+				about += " " + l.T("warned.near", w.Near)
+			}
+		}
+		fields, line.Facts = append(fields, w.Field), append(line.Facts, eventFact{w.Field, about})
+	}
+	line.About = strings.Join(fields, ", ")
 	return line
 }
 

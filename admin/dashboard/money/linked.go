@@ -2,7 +2,6 @@ package money
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"net/http"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -35,8 +35,10 @@ const (
 // linkedPage is what templates/linked.html shows: a statement to its influencer, who has
 // a link to it and no log-in, and to the store.
 type linkedPage struct {
-	Store, Influencer   string
-	Back                string // path of the store's statements; empty: the page is the influencer's
+	Influencer          string
+	Parties             commerce.Parties // as whoever looks may see them
+	Issued              string           // the day on which it was closed; empty: it is being closed
+	Back                string           // path of the store's statements; empty: the page is the influencer's
 	Period              string
 	Number              string
 	Closed              bool // false: it is being closed
@@ -53,8 +55,9 @@ type linkedPage struct {
 
 type linkedLine struct {
 	Order, Day, Amount string
+	Evidence           string // why the order is the influencer's; empty: it is not any more
 	Why                string // it was taken back; empty: it was not
-	Base               string // what a share of the order was computed on; empty: not known
+	Value, Base, Rate  string // of the order, and of the agreement; empty: not known
 	Href               string // of the order; empty: it is not shown
 	Negative           bool
 }
@@ -63,6 +66,8 @@ type linkedLine struct {
 type statementView struct {
 	company   string
 	statement commerce.Statement
+	parties   commerce.Parties            // as whoever looks may see them
+	zone      *time.Location              // the store's
 	path, csv string                      // of the page and of its file
 	back      string                      // of the store's statements; empty: the influencer looks
 	order     func(orderID string) string // path of an order's page; nil: the influencer looks
@@ -107,8 +112,36 @@ func (s *Pages) withLink(serve func(w http.ResponseWriter, r *http.Request, v st
 			return
 		}
 		path := statementlink.Path + r.PathValue("token")
-		serve(w, r, statementView{company: l.CompanyID, statement: statement, path: path, csv: path + "/csv"})
+		v := statementView{company: l.CompanyID, statement: statement, path: path, csv: path + "/csv"}
+		if err := s.printed(r.Context(), &v, false); err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+		serve(w, r, v)
 	}
+}
+
+// printed adds the parties of a statement to its view, and the store's time zone. whole: documents and keys are not masked.
+func (s *Pages) printed(ctx context.Context, v *statementView, whole bool) error {
+	company, err := s.db.Company(ctx, v.company)
+	if err != nil {
+		return err
+	}
+	v.zone = site.ZoneOf(company.Timezone)
+	parties, err := s.db.Parties(ctx, v.company, []string{v.statement.StatementID})
+	if err != nil {
+		return err
+	}
+	var closed bool
+	if v.parties, closed = parties[v.statement.StatementID]; !closed { // it is being closed
+		v.parties.Store.Name, v.parties.Influencer.Name = company.Name, v.statement.Influencer
+	}
+	if !whole {
+		v.parties = v.parties.Masked()
+	}
+	v.parties.Store.Document = commerce.ShownDocument(v.parties.Store.Document)
+	v.parties.Influencer.Document = commerce.ShownDocument(v.parties.Influencer.Document)
+	return nil
 }
 
 // ofStore answers a member's request for a statement: the influencer's page, with links to
@@ -125,14 +158,19 @@ func (s *Pages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v sta
 			s.NotFoundOr(w, r, err, "no_statement")
 			return
 		}
-		serve(w, r, statementView{
+		view := statementView{
 			company: v.Current.CompanyID, statement: statement,
 			path: site.StorePath(statementPath, v.Current.CompanyID, "id", id),
 			csv:  site.StorePath(statementPath+site.CSVEnding, v.Current.CompanyID, "id", id),
 			back: site.StorePath(site.StatementsPath, v.Current.CompanyID), order: func(orderID string) string {
 				return site.OrderPath(v.Current.CompanyID, orderID)
 			},
-		})
+		}
+		if err := s.printed(r.Context(), &view, v.Current.Role == account.RoleOwner); err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+		serve(w, r, view)
 	}
 }
 
@@ -154,16 +192,11 @@ func (s *Pages) inTurn(serve func(http.ResponseWriter, *http.Request, site.Reque
 // linked is the page of a statement.
 func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) {
 	printer, statement := s.LangOf(r), v.statement
-	page := linkedPage{Influencer: statement.Influencer, Number: statement.NumberText(), Period: printer.Period(statement.StartDate,
-		statement.EndDate),
-		CSV: v.csv, Back: v.back,
+	page := linkedPage{Influencer: v.parties.Influencer.Name, Parties: v.parties, Number: statement.NumberText(),
+		Period: printer.Period(statement.StartDate, statement.EndDate), CSV: v.csv, Back: v.back,
 		Closed: statement.State != commerce.StatementClosing, Orders: statement.Lines}
-	var err error
-	if page.Store, err = s.db.CompanyName(r.Context(), v.company); err != nil {
-		s.Unavailable(w, r, err)
-		return
-	}
 	if page.Closed {
+		page.Issued = printer.Date(statement.ClosedAt.In(v.zone))
 		page.amounts(printer, statement)
 		after := r.URL.Query().Get("after")
 		if after != "" && !commerce.IsLedgerAccount(after) {
@@ -183,29 +216,55 @@ func (s *Pages) linked(w http.ResponseWriter, r *http.Request, v statementView) 
 			page.First = v.path
 		}
 		for _, line := range lines {
-			row := linkedLine{Order: lineName(printer, &line), Day: printer.Day(line.Day),
-				Amount: printer.Sum(line.AmountMinor, statement.Currency), Negative: line.AmountMinor.IsNegative()}
-			if line.AmountMinor.IsNegative() {
-				row.Why = takenBack(printer, line.Cause)
-			}
-			if base := line.Base(statement.Currency); base != nil {
-				row.Base = printer.Sum(base.Minor, base.Currency)
-			}
-			if v.order != nil && !commerce.IsAccount(line.OrderID) {
-				row.Href = v.order(line.OrderID)
-			}
-			page.Lines = append(page.Lines, row)
+			page.Lines = append(page.Lines, v.line(printer, &line))
 		}
 	}
 	w.Header().Set("Content-Security-Policy", linkedPolicy)
 	s.Render(w, r, http.StatusOK, "linked.html", page)
 }
 
+// line is a line of the statement in words.
+func (v statementView) line(l *lang.Printer, line *commerce.StatementLine) linkedLine {
+	known := func(sum *commerce.Sum) string {
+		if sum == nil {
+			return ""
+		}
+		return l.Sum(sum.Minor, sum.Currency)
+	}
+	currency := v.statement.Currency
+	row := linkedLine{Order: lineName(l, line), Day: l.Day(line.Day), Amount: l.Sum(line.AmountMinor, currency),
+		Negative: line.AmountMinor.IsNegative(), Value: known(line.Value(currency)), Base: known(line.Base(currency)), Rate: rateWords(l, line)}
+	if line.Evidence != "" {
+		row.Evidence = l.T("linked.by_"+string(line.Evidence), scrub.Text(line.Coupon))
+	}
+	if row.Negative {
+		row.Why = takenBack(l, line.Cause)
+	}
+	if v.order != nil && !commerce.IsAccount(line.OrderID) {
+		row.Href = v.order(line.OrderID)
+	}
+	return row
+}
+
+// rateWords are the agreement by which a line has its amount.
+func rateWords(l *lang.Printer, line *commerce.StatementLine) string {
+	var parts []string
+	for _, t := range line.Rates() {
+		if !t.VarFee.IsZero() {
+			parts = append(parts, l.Number(t.VarFee)+"%")
+		}
+		if t.FixedBRLMinor != 0 {
+			parts = append(parts, l.T("cost.per_order", l.Money(t.FixedBRLMinor, commerce.BRL)))
+		}
+	}
+	return strings.Join(parts, " + ")
+}
+
 // lineName names what a line is of: the order, the agreement, or the manual entry with its reason.
 func lineName(l *lang.Printer, line *commerce.StatementLine) string {
 	switch of, _ := line.Account(); of {
 	case commerce.OfOrder:
-		return scrub.Text(line.OrderID)
+		return scrub.Text(line.Name())
 	case commerce.OfAgreement:
 		return l.T("linked.agreement")
 	}
@@ -246,8 +305,11 @@ func takenBack(l *lang.Printer, text string) string {
 	return ""
 }
 
-// linkedCSV is a statement as a table: the amount that was carried to it, then
-// each order. The amounts sum to the total.
+// linkedHeader are the columns of a statement's file. Each row says of which statement it is.
+var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day", "order_value",
+	"base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
+
+// linkedCSV is a statement as a table: the amount that was carried to it, then each order. The amounts sum to the total.
 func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
 	statement := v.statement
 	if statement.State == commerce.StatementClosing {
@@ -261,31 +323,41 @@ func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVie
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	w.Header().Set("Content-Disposition", `attachment; filename="statement-`+statement.NumberText()+`.csv"`)
-	out := csv.NewWriter(w)
-	out.UseCRLF = true
-	amount := func(minor decimal.Decimal) string { return commerce.FormatSum(minor, statement.Currency) }
-	_ = out.Write([]string{"kind", "order", "day", "amount", "currency", "base"}) // an error is kept, for Error below
-	if !statement.OpeningMinor.IsZero() {
-		_ = out.Write([]string{"opening", "", "", amount(statement.OpeningMinor), statement.Currency, ""})
+	out := site.NewLocalWriter(w, s.LangOf(r), v.zone, linkedHeader)
+	whose := []string{statement.NumberText(), statement.ClosedAt.In(v.zone).Format(time.DateOnly), v.parties.Store.Name,
+		v.parties.Store.Document, v.parties.Influencer.Name, v.parties.Influencer.Document}
+	for i, text := range whose {
+		whose[i] = reports.CSVText(text)
 	}
-	err = s.eachLine(r.Context(), v, first, func(line commerce.StatementLine) {
-		base := ""
-		if sum := line.Base(statement.Currency); sum != nil {
-			base = sum.String()
-		}
-		kind, name := "order", line.OrderID
-		switch of, _ := line.Account(); of {
-		case commerce.OfEntry:
-			kind, name = line.Kind, line.Reason
-		case commerce.OfAgreement:
-			kind, name = of, ""
-		}
-		_ = out.Write([]string{kind, reports.CSVText(scrub.Text(name)), line.Day, amount(line.AmountMinor), statement.Currency, base})
-	})
-	out.Flush()
-	if err != nil || out.Error() != nil {
+	row := func(cells ...string) { out.Write(append(whose[:len(whose):len(whose)], cells...)) }
+	if !statement.OpeningMinor.IsZero() {
+		row("opening", "", "", "", "", "", "", "", commerce.FormatSum(statement.OpeningMinor, statement.Currency), statement.Currency, "")
+	}
+	err = s.eachLine(r.Context(), v, first, func(line commerce.StatementLine) { row(lineCells(&line, statement.Currency)...) })
+	if out.Flush(); err != nil || out.Error() != nil {
 		panic(http.ErrAbortHandler) // the table is not whole: the connection ends in the middle
 	}
+}
+
+// lineCells is a line of a statement's file, without of which statement it is.
+func lineCells(line *commerce.StatementLine, currency string) []string {
+	known := func(sum *commerce.Sum) string {
+		if sum == nil {
+			return ""
+		}
+		return sum.String()
+	}
+	of, orderID := line.Account()
+	kind, name := of, line.Name()
+	switch of {
+	case commerce.OfEntry:
+		kind, name, orderID = line.Kind, line.Reason, ""
+	case commerce.OfAgreement:
+		name, orderID = "", ""
+	}
+	return []string{kind, reports.CSVText(scrub.Text(name)), line.Day, known(line.Value(currency)), known(line.Base(currency)),
+		line.RateText(), string(line.Evidence), reports.CSVText(scrub.Text(line.Coupon)), commerce.FormatSum(line.AmountMinor, currency),
+		currency, reports.CSVText(scrub.Text(orderID))}
 }
 
 // eachLine calls f with each line of a statement, of which the first ones are read.

@@ -54,7 +54,6 @@ type Database interface {
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
-	CompanyName(ctx context.Context, companyID string) (string, error)
 }
 
 // statements is what is owed and paid.
@@ -74,6 +73,8 @@ type statements interface {
 	Statements(ctx context.Context, companyID string, filter commerce.StatementFilter, after commerce.StatementCursor,
 		limit int) ([]commerce.Statement, error)
 	StatementTotals(ctx context.Context, companyID string, filter commerce.StatementFilter) ([]commerce.StatementTotal, error)
+	// Parties returns whom closed statements are of, by their ids.
+	Parties(ctx context.Context, companyID string, statementIDs []string) (map[string]commerce.Parties, error)
 	Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error)
 	Balances(ctx context.Context, companyID, day string, after commerce.BalanceCursor, limit int) ([]commerce.Balance, error)
 	// LinkedStatement returns commerce.ErrNotFound where the links of that number were

@@ -87,6 +87,8 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "half_life_days", Type: "number", Required: true, Value: strconv.Itoa(now.HalfLifeDays)})
 	add(site.Field{Name: "count_direct", Type: "check", Value: yes(now.CountDirect)})
 	group = v.Lang.T("settings.group_store")
+	add(site.Field{Name: "legal_name", Value: now.LegalName, Max: commerce.MaxName})
+	add(site.Field{Name: "tax_id", Value: commerce.ShownDocument(now.TaxID), Max: 40})
 	add(site.Field{Name: "timezone", Required: true, Value: now.Timezone, Disabled: ordered})
 	add(site.Field{Name: "currency", Required: true, Value: now.Currency, Max: 3, Disabled: ordered})
 	add(site.Field{Name: "country", Required: true, Value: now.Country, Max: 2, Disabled: ordered})
@@ -206,6 +208,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = f.Number("events_per_second", rateDigits).InexactFloat64(), whole("burst")
 	given.RetentionDays = whole("retention_days")
+	given.LegalName, given.TaxID = get("legal_name"), get("tax_id")
 	return func(now *commerce.Settings) {
 		after := given
 		if given.Country == "" {

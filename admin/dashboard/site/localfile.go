@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,34 +19,60 @@ const byteOrderMark = "\ufeff"
 // semicolons, decimal commas, the words of the page and the store's time. Ids, which nobody reads, come last. In English a file stays
 // as it is, which Excel opens in English. file has a header.
 func LocalFile(l *lang.Printer, zone *time.Location, file []byte) ([]byte, error) {
-	if l.Tag != "pt-BR" {
+	if l.Tag != portuguese {
 		return file, nil
 	}
 	table, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 	if err != nil {
 		return nil, err
 	}
-	order := columnsOf(table[0])
 	var out bytes.Buffer
-	out.WriteString(byteOrderMark)
-	w := csv.NewWriter(&out)
-	w.Comma, w.UseCRLF = ';', true
-	for i, row := range table {
-		line := make([]string, len(order))
-		for to, from := range order {
-			name := table[0][from]
-			if i == 0 {
-				line[to] = columnWords(l, name)
-			} else {
-				line[to] = localCell(l, zone, name, row[from])
-			}
-		}
-		if err := w.Write(line); err != nil {
-			return nil, err
-		}
+	w := NewLocalWriter(&out, l, zone, table[0])
+	for _, row := range table[1:] {
+		w.Write(row)
 	}
 	w.Flush()
 	return out.Bytes(), w.Error()
+}
+
+// portuguese is the tag of the language in which files are not as in English.
+const portuguese = "pt-BR"
+
+// LocalWriter writes rows as LocalFile does, one at a time.
+type LocalWriter struct {
+	*csv.Writer
+	l      *lang.Printer
+	zone   *time.Location
+	header []string
+	order  []int // of the columns; nil: the rows stay as they are
+}
+
+// NewLocalWriter writes the header.
+func NewLocalWriter(to io.Writer, l *lang.Printer, zone *time.Location, header []string) *LocalWriter {
+	w := &LocalWriter{Writer: csv.NewWriter(to), l: l, zone: zone, header: header}
+	w.UseCRLF = true
+	words := header
+	if l.Tag == portuguese {
+		_, _ = io.WriteString(to, byteOrderMark) // an error comes again when the rows are flushed
+		w.Comma, w.order, words = ';', columnsOf(header), nil
+		for _, from := range w.order {
+			words = append(words, columnWords(l, header[from]))
+		}
+	}
+	_ = w.Writer.Write(words) // an error is kept, for Error
+	return w
+}
+
+// Write writes a row; an error is kept, for Error.
+func (w *LocalWriter) Write(row []string) {
+	line := row
+	if w.order != nil {
+		line = make([]string, len(w.order))
+		for to, from := range w.order {
+			line[to] = localCell(w.l, w.zone, w.header[from], row[from])
+		}
+	}
+	_ = w.Writer.Write(line)
 }
 
 // columnWords is the header of a column; of the days that others are compared with it says so.
@@ -95,13 +122,13 @@ func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 var (
 	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
 		"paid",
-		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount"}
+		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount",
+		"order_value", "base", "rate"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
 	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "coupon_start", "coupon_end", "cost_start",
-		"cost_end", "owed_from"}
+		"cost_end", "owed_from", "issued_on"}
 	fileWords = []string{"status", "state", "evidence", "frequency", "environment", "role", "outcome", "test", "carried", "pix_type",
-		"coupon_only",
-		"campaign_only"}
+		"coupon_only", "campaign_only", "kind"}
 )
 
 // isNumber reports whether a column has numbers.

@@ -23,6 +23,11 @@ func KeyWords(l *lang.Printer, matchedBy string) (name, about string) {
 	return TextOf(l, "key."+matchedBy, matchedBy), TextOf(l, "key.about."+matchedBy, "")
 }
 
+// EventWords returns the words for an event's name: of one that is the shop's own, the name.
+func EventWords(l *lang.Printer, name string) string {
+	return TextOf(l, "event_name."+strings.ToLower(name), name)
+}
+
 // ZoneWords says whose time a time zone's is: Brasília's, or the zone's own name.
 func ZoneWords(l *lang.Printer, zone string) string {
 	if zone == "America/Sao_Paulo" {

@@ -111,9 +111,7 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 			slices.Clone(before.PassingHosts)
 		c.Change(&after)
 		after.Origins, after.Hosts, after.PassingHosts = notNil(after.Origins), notNil(after.Hosts), notNil(after.PassingHosts)
-		if amount, err := commerce.ParseDecimal(after.MinimumPayout); err == nil { // else Check refuses it
-			after.MinimumPayout = amount.String()
-		}
+		after.Normal()
 		if reflect.DeepEqual(before, after) {
 			return nil
 		}
@@ -157,7 +155,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
 			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven,
 			hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
-			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days
+			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days,
+			legal_name = @legal_name, tax_id = @tax_id
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
@@ -184,8 +183,8 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 
 // edgeSettings are those that decide about no order: edges alone read them, or they
 // concern statements or how long events are kept. After their change no order has to be computed again.
-var edgeSettings = map[string]bool{"minimum_payout": true, "retention_days": true, "country": true, "origins": true, "limits": true,
-	"consent_policy": true}
+var edgeSettings = map[string]bool{"minimum_payout": true, "legal_name": true, "tax_id": true, "retention_days": true, "country": true,
+	"origins": true, "limits": true, "consent_policy": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
@@ -245,6 +244,8 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("passing_hosts", &s.PassingHosts),
 		postgres.Into("retention_days", &s.RetentionDays),
 		postgres.Into("minimum_payout", postgres.Number(&s.MinimumPayout)),
+		postgres.Into("legal_name", &s.LegalName),
+		postgres.Into("tax_id", &s.TaxID),
 	}
 }
 
@@ -256,7 +257,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring, "commission_without_tax": s.WithoutTax,
 		"unproven": s.Unproven, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
 		"passing_hosts": notNil(s.PassingHosts), "minimum_payout": s.MinimumPayout,
-		"retention_days": s.RetentionDays,
+		"retention_days": s.RetentionDays, "legal_name": s.LegalName, "tax_id": s.TaxID,
 	}
 }
 
@@ -268,10 +269,10 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
 			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
-			delivered_hold_days, passing_hosts, minimum_payout, retention_days)
+			delivered_hold_days, passing_hosts, minimum_payout, retention_days, legal_name, tax_id)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
 			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven,
-				@hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days)
+				@hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days, @legal_name, @tax_id)
 		returning `+postgres.List(companyColumns), args)
 }
 

@@ -33,6 +33,8 @@ create table company (
   store_id               uuid not null references store,
   environment            text not null check (environment in ('live', 'sandbox')),
   name                   text not null,
+  legal_name             text not null default '',                  -- as statements print it; empty: name
+  tax_id                 text not null default '',                  -- likewise; of a store in Brazil a CPF or CNPJ without signs
   country                text not null default 'BR',                -- ISO 3166-1 alpha-2
   timezone               text not null default 'America/Sao_Paulo', -- IANA
   currency               text not null default 'BRL',               -- ISO 4217

@@ -45,8 +45,8 @@ create table former_name (
 );
 create index former_name_influencer on former_name (company_id, influencer_id);
 
--- The only table with personal data of influencers. A row only where something of one is known. Of what says where money
--- goes it has when and by whom each last changed, and null for never.
+-- Personal data of influencers stand here and, as closed statements print them, in statement_party. A row only where something
+-- of one is known. Of what says where money goes it has when and by whom each last changed, and null for never.
 create table influencer_personal (
   company_id    text not null,
   influencer_id uuid not null,

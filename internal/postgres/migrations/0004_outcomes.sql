@@ -67,9 +67,15 @@ create table ledger_entry (
   reverses      int, -- the entry it takes back
   rule_rev      bigint not null,
   cause         text not null, -- what made it (facts.Cause)
-  statement_id  uuid,   -- the statement that it is in, set once; null: in none yet, and day and base_minor are null
+  statement_id  uuid,   -- the statement that it is in, set once; null: in none yet, and all below is null
   day           date,   -- the order's, in the store's time zone, as it was when the entry was put into the statement; else payable_on
   base_minor    bigint, -- of the order's commission, as it was then; null: the order is in another currency
+  order_name    text,   -- what the shop called the order then; null: nothing
+  value_minor   bigint, -- the order's total then; null: it is in another currency
+  var_fee       numeric, -- percent, of the cost for which the entry is; null: the order is in another currency
+  fixed_brl_minor bigint, -- that cost's fee of an order; null: the entry is not in BRL
+  evidence      text check (evidence in ('coupon', 'link', 'assigned')), -- why the order was the influencer's then; null: it was not
+  coupon_code   text,   -- of evidence 'coupon'
   primary key (company_id, order_id, entry)
 );
 create index ledger_influencer on ledger_entry (company_id, influencer_id, at);
@@ -135,12 +141,27 @@ create table statement (
   lines         bigint,          -- orders of which it has a sum that is not zero
   carried       boolean,         -- the total is paid with the next statement
   run_id        uuid,            -- the first statement of those that are paid together with this one
-  digest        bytea,           -- a chain of SHA-256 over its entries (statements.Sum); empty: it has none
+  digest        bytea,           -- a chain of SHA-256 over its entries and parties (statements.Sum)
   primary key (company_id, statement_id)
 );
 create index statement_influencer on statement (company_id, influencer_id, currency, rev);
 create index statement_closing on statement (company_id, rev) where closed_at is null;
 create unique index statement_number on statement (company_id, number) where number is not null;
+
+-- Who a closed statement is of, as it prints them. It is kept whatever becomes of the influencer.
+create table statement_party (
+  company_id     text not null,
+  statement_id   uuid not null,
+  store_name     text not null,
+  store_document text not null,
+  name           text not null, -- the influencer's
+  document       text not null,
+  pix_type       text not null,
+  pix_key        text not null,
+  pix_at         timestamptz, -- when and by whom the key last changed; null: never
+  pix_by         text,
+  primary key (company_id, statement_id)
+);
 
 create table statement_payment (
   company_id   text not null,

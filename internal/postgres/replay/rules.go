@@ -23,7 +23,7 @@ var ruleTables = []ruleTable{
 	{name: "company", columns: `store_id, environment, name, country, timezone, currency, origins, hosts, limits, consent_policy, payout_rule,
 		window_days,
 		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven, hold_days,
-		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at`},
+		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at, legal_name, tax_id`},
 	{name: "past_setting",
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
 			`hold_days, delivered_hold_days, passing_hosts`},

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/upkeep"
 )
@@ -19,11 +20,13 @@ import (
 var statementTables = []ruleTable{
 	{name: "statement", columns: `statement_id, rev, influencer_id, currency, end_date, minimum_minor, asked_at, actor, closed_at, number,
 		start_date, opening_minor, total_minor, entries, lines, carried, run_id, digest, summed`},
+	{name: "statement_party", columns: `statement_id, store_name, store_document, name, document, pix_type, pix_key, pix_at, pix_by`},
 	{name: "statement_payment", columns: `statement_id, rev, paid_at, reference, recorded_at, actor, undone_rev, undone_at,
 		undone_by, undo_reason`},
 	{name: "ledger_entry", where: "statement_id is not null",
 		columns: `order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency,
-		reverses, rule_rev, cause, payable_on, statement_id, day, base_minor`},
+		reverses, rule_rev, cause, payable_on, statement_id, day, base_minor, order_name, value_minor, var_fee, fixed_brl_minor, evidence,
+		coupon_code`},
 }
 
 // evidenceTables are the evidence of orders whose events are removed, whether orders beside
@@ -63,7 +66,7 @@ func (s *Snapshot) copyTables(ctx context.Context, companyID, what string, table
 	return nil
 }
 
-// AlteredStatement is a closed statement that has not the entries with which it was
+// AlteredStatement is a closed statement that has not the entries and the parties with which it was
 // closed.
 type AlteredStatement struct{ CompanyID, StatementID string }
 
@@ -83,7 +86,7 @@ func (s *Snapshot) AlteredStatements(ctx context.Context, most int) (statements 
 					if err = failed; err != nil {
 						return false
 					}
-					same := bytes.Equal(sum.Digest, c.digest) && sum.Amount.Equal(c.amount)
+					same := bytes.Equal(sum.DigestWith(c.parties), c.digest) && sum.Amount.Equal(c.amount)
 					if !same && len(altered) < most {
 						altered = append(altered, AlteredStatement{company, c.id})
 					}
@@ -103,9 +106,19 @@ const statementsPerPage = 500
 
 // closedStatement is what a statement says of its entries.
 type closedStatement struct {
-	id     string
-	amount decimal.Decimal // their sum
-	digest []byte
+	id      string
+	amount  decimal.Decimal // their sum
+	digest  []byte          // of them and the parties
+	parties commerce.Parties
+}
+
+// closedColumns are of statements (s) with their parties (y).
+func closedColumns(c *closedStatement) postgres.Columns {
+	return append(postgres.Columns{
+		postgres.Into("s.statement_id::text", &c.id),
+		postgres.Into("s.total_minor - s.opening_minor", &c.amount),
+		postgres.Into("s.digest", &c.digest),
+	}, postgres.PartyColumns(&c.parties)...)
 }
 
 func (s *Snapshot) closedStatements(ctx context.Context, companyID string, after *closedStatement) ([]closedStatement, error) {
@@ -113,10 +126,9 @@ func (s *Snapshot) closedStatements(ctx context.Context, companyID string, after
 	if id == "" {
 		id = noID
 	}
-	return postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (c closedStatement, err error) {
-		return c, row.Scan(&c.id, &c.amount, &c.digest)
-	}, `
-		select statement_id::text, total_minor - opening_minor, digest from statement
-		where company_id = @company_id and closed_at is not null and statement_id > @after::uuid
-		order by statement_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": id, "most": statementsPerPage})
+	return postgres.Collect(ctx, s.tx, postgres.Scan(closedColumns), `
+		select `+postgres.List(closedColumns)+`
+		from statement s left join statement_party y on y.company_id = s.company_id and y.statement_id = s.statement_id
+		where s.company_id = @company_id and s.closed_at is not null and s.statement_id > @after::uuid
+		order by s.statement_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": id, "most": statementsPerPage})
 }

@@ -102,6 +102,32 @@ func (r *Reader) Statement(ctx context.Context, companyID, statementID string) (
 	return s, nil
 }
 
+// storedParties are whom a statement is of.
+type storedParties struct {
+	statementID string
+	commerce.Parties
+}
+
+func partyColumns(p *storedParties) postgres.Columns {
+	return append(postgres.Columns{postgres.Into("y.statement_id::text", &p.statementID)}, postgres.PartyColumns(&p.Parties)...)
+}
+
+// Parties returns whom closed statements are of, by their ids.
+func (r *Reader) Parties(ctx context.Context, companyID string, statementIDs []string) (map[string]commerce.Parties, error) {
+	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(partyColumns), `
+		select `+postgres.List(partyColumns)+` from statement_party y
+		where y.company_id = @company_id and y.statement_id = any(@statement_ids::uuid[])`,
+		pgx.NamedArgs{"company_id": companyID, "statement_ids": statementIDs})
+	if err != nil {
+		return nil, fmt.Errorf("postgres: parties of statements of %s: %w", companyID, postgres.Translate(err))
+	}
+	parties := make(map[string]commerce.Parties, len(list))
+	for i := range list {
+		parties[list[i].statementID] = list[i].Parties
+	}
+	return parties, nil
+}
+
 // LinkedStatement returns a statement to somebody with a link to it, which was made with
 // a number (merchant.Store.LinkNumber). Where the links of that number were revoked, or
 // the statement is not the influencer's, it is commerce.ErrNotFound.
@@ -127,6 +153,11 @@ func lineColumns(l *commerce.StatementLine) postgres.Columns {
 		postgres.Into("coalesce(m.kind, '')", &l.Kind),
 		postgres.Into("coalesce(m.reason, '')", &l.Reason),
 		postgres.Into("case when l.amount < 0 then coalesce(l.cause, '') else '' end", &l.Cause),
+		postgres.Into("coalesce(l.order_name, '')", &l.OrderName),
+		postgres.Into("l.value", &l.ValueMinor),
+		postgres.Into("coalesce(l.evidence, '')", &l.Evidence),
+		postgres.Into("coalesce(l.coupon_code, '')", &l.Coupon),
+		postgres.Into("terms.list", &l.Terms),
 	}
 }
 
@@ -138,24 +169,24 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 		from (
 			select order_id collate "C" as order_id, max(day) as day, sum(amount_minor) as amount, max(base_minor) as base,
 				min(cost_id::text) as cost,
-				(array_agg(cause order by entry desc) filter (where kind = 'reversed'))[1] as cause from ledger_entry
+				(array_agg(cause order by entry desc) filter (where kind = 'reversed'))[1] as cause,
+				max(order_name) as order_name, max(value_minor) as value, max(evidence) as evidence, max(coupon_code) as coupon_code
+			from ledger_entry
 			where company_id = @company_id and statement_id = @statement_id and order_id collate "C" > @after
 			group by 1
 			having sum(amount_minor) <> 0 or bool_or(kind = 'product') order by 1 limit @most) l
 		left join manual_entry m on m.company_id = @company_id and m.entry_id = l.cost::uuid
+		left join lateral (
+			select json_agg(json_build_object('net', net, 'var', coalesce(var_fee, 0), 'fixed', coalesce(fixed, 0)) order by first) as list
+			from (
+				select min(entry) as first, sum(amount_minor) as net, max(var_fee) as var_fee, max(fixed_brl_minor) as fixed from ledger_entry
+				where company_id = @company_id and statement_id = @statement_id and order_id collate "C" = l.order_id
+				group by cost_id having sum(amount_minor) <> 0) t) terms on true
 		order by l.order_id`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "after": after, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: lines of statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
 	}
 	return list, nil
-}
-
-// CompanyName returns a company's name. An unknown company is commerce.ErrNotFound.
-func (r *Reader) CompanyName(ctx context.Context, companyID string) (name string, err error) {
-	if err := r.db.Pool().QueryRow(ctx, `select name from company where company_id = $1`, companyID).Scan(&name); err != nil {
-		return "", fmt.Errorf("postgres: name of %s: %w", companyID, postgres.Translate(err))
-	}
-	return name, nil
 }
 
 // Today returns a company's time zone, and its day at an instant, YYYY-MM-DD. An unknown

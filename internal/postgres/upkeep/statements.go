@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
@@ -164,20 +165,28 @@ func (t Statements) Next(ctx context.Context, companyID string) (*statements.Sta
 }
 
 // Freeze puts ledger entries of a statement's influencer and currency into the
-// statement, at most limit: those that are in none and may be paid by its last day. The
-// order's day, or that of an entry of no order, and the base of its commission stay with an entry from then on. It returns how
-// many there were.
+// statement, at most limit: those that are in none and may be paid by its last day. What the statement prints of an order,
+// and the day of an entry of no order, stay with an entry from then on. It returns how many there were.
 func (t Statements) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
 		update ledger_entry l set statement_id = @statement_id::uuid,
-			day = coalesce(o.day, case when starts_with(l.order_id, E'\x01') then l.payable_on end), base_minor = p.base_minor
+			day = coalesce(o.day, case when starts_with(l.order_id, E'\x01') then l.payable_on end), order_name = o.name,
+			base_minor = case when o.currency = @currency then p.base_minor end,
+			value_minor = case when o.currency = @currency then o.total_minor end,
+			var_fee = case when o.currency = @currency then c.var_fee end,
+			fixed_brl_minor = case when o.order_id is not null and @currency = 'BRL' then c.fixed_fee_minor end,
+			evidence = case when p.influencer_id <> @influencer_id then null when p.proof = 'assigned' then 'assigned' else p.evidence end,
+			coupon_code = case when p.influencer_id = @influencer_id and p.evidence = 'coupon' and p.proof is distinct from 'assigned'
+				then k.code end
 		from (
-			select order_id, entry from ledger_entry
+			select order_id, entry, cost_id from ledger_entry
 			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null
 			and payable_on <= @end_date::date
 			order by payable_on limit @most) f
 		left join orders o on o.company_id = @company_id and o.order_id = f.order_id
-		left join payout p on p.company_id = @company_id and p.order_id = f.order_id and p.currency = @currency
+		left join payout p on p.company_id = @company_id and p.order_id = f.order_id
+		left join cost c on c.company_id = @company_id and c.cost_id = f.cost_id
+		left join coupon k on k.company_id = @company_id and k.coupon_id = p.coupon_id
 		where l.company_id = @company_id and l.order_id = f.order_id and l.entry = f.entry and l.statement_id is null
 		returning 1`, pgx.NamedArgs{"company_id": companyID, "statement_id": s.StatementID, "influencer_id": s.InfluencerID,
 		"currency": s.Currency, "end_date": s.EndDate, "most": limit})
@@ -230,7 +239,8 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 	order, number := sum.Order, sum.Number
 	rows, err := q.Query(ctx, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
-		currency, payable_on
+		currency, payable_on,
+		jsonb_build_array(day, base_minor, order_name, value_minor, var_fee, fixed_brl_minor, evidence, coupon_code)::text
 		from ledger_entry where company_id = @company_id and statement_id = @statement_id
 		and (order_id collate "C", entry) > (@order::text, @number::int)
 		order by order_id collate "C", entry limit @most`,
@@ -239,10 +249,11 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 		return 0, fmt.Errorf("entries of a statement: %w", err)
 	}
 	var e ledger.Entry
+	var printed string
 	if _, err := pgx.ForEachRow(rows,
 		[]any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
-			postgres.Day(&e.PayableOn)},
-		func() error { n++; sum.Add(order, e); return nil }); err != nil {
+			postgres.Day(&e.PayableOn), &printed},
+		func() error { n++; sum.Add(order, e, printed); return nil }); err != nil {
 		return n, fmt.Errorf("entries of a statement: %w", err)
 	}
 	return n, nil
@@ -255,8 +266,35 @@ func (t Statements) KeepSum(ctx context.Context, companyID, statementID string, 
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "summed": sum})
 }
 
-// Close stores what a statement has, and gives it the company's next number. One that is closed stays as it is.
+// Parties returns who a statement of an influencer is of, as they are now.
+func (t Statements) Parties(ctx context.Context, companyID, influencerID string) (p commerce.Parties, err error) {
+	if err := t.tx.QueryRow(ctx, `select coalesce(nullif(legal_name, ''), name), tax_id from company where company_id = $1`, companyID).
+		Scan(&p.Store.Name, &p.Store.Document); err != nil {
+		return p, fmt.Errorf("store of a statement: %w", err)
+	}
+	if err := t.tx.QueryRow(ctx, `
+		select i.name, coalesce(d.document, ''), coalesce(d.pix_type, ''), coalesce(d.pix_key, ''), d.pix_at, coalesce(d.pix_by, '')
+		from influencer i left join influencer_personal d on d.company_id = @company_id and d.influencer_id = i.influencer_id
+		where i.company_id = @company_id and i.influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": influencerID}).Scan(&p.Influencer.Name, &p.Influencer.Document,
+		&p.Pix.Type, &p.Pix.Key, postgres.ZeroIfNull(&p.PixChanged.At), &p.PixChanged.Actor); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return p, fmt.Errorf("influencer of a statement: %w", err)
+	}
+	return p, nil
+}
+
+// Close stores what a statement has and its parties, and gives it the company's next number. One that is closed stays as it is.
 func (t Statements) Close(ctx context.Context, companyID string, now time.Time, c statements.Closed) error {
+	if err := postgres.Exec(ctx, t.tx, "store the parties of a statement", `
+		insert into statement_party (company_id, statement_id, store_name, store_document, name, document, pix_type, pix_key, pix_at, pix_by)
+		values (@company_id, @statement_id, @store_name, @store_document, @name, @document, @pix_type, @pix_key, @pix_at, @pix_by)
+		on conflict (company_id, statement_id) do nothing`,
+		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "store_name": c.Parties.Store.Name,
+			"store_document": c.Parties.Store.Document, "name": c.Parties.Influencer.Name, "document": c.Parties.Influencer.Document,
+			"pix_type": c.Parties.Pix.Type, "pix_key": c.Parties.Pix.Key, "pix_at": postgres.NullIfZero(c.Parties.PixChanged.At),
+			"pix_by": postgres.NullIfEmpty(c.Parties.PixChanged.Actor)}); err != nil {
+		return err
+	}
 	return postgres.Exec(ctx, t.tx, "close a statement", `
 		update statement set closed_at = @now::timestamptz,
 			number = (select coalesce(max(n.number), 0) + 1 from statement n where n.company_id = @company_id and n.number is not null),

@@ -12,6 +12,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
@@ -27,6 +28,7 @@ type Store interface {
 	Freeze(ctx context.Context, companyID string, s Statement, limit int) (int, error)
 	ClosedBefore(ctx context.Context, companyID string, s Statement) (*Closed, error)
 	Sum(ctx context.Context, companyID, statementID string, sum *Sum, limit int) (int, error)
+	Parties(ctx context.Context, companyID, influencerID string) (commerce.Parties, error)
 	KeepSum(ctx context.Context, companyID, statementID string, sum *Sum) error
 	Close(ctx context.Context, companyID string, now time.Time, c Closed) error
 }
@@ -79,5 +81,9 @@ func closeSome(ctx context.Context, store Store, companyID string, now time.Time
 	if err != nil {
 		return n, false, err
 	}
-	return n, true, store.Close(ctx, companyID, now, Close(*s, before, sum))
+	parties, err := store.Parties(ctx, companyID, s.InfluencerID)
+	if err != nil {
+		return n, false, err
+	}
+	return n, true, store.Close(ctx, companyID, now, Close(*s, before, sum, parties))
 }

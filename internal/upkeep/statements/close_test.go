@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
 
@@ -38,12 +39,16 @@ func (k *kept) Freeze(_ context.Context, _ string, s Statement, limit int) (int,
 func (k *kept) Sum(_ context.Context, _, id string, sum *Sum, limit int) (n int, err error) {
 	for _, e := range k.frozen[id] {
 		if e.Number > sum.Number && n < limit {
-			sum.Add("o", e)
+			sum.Add("o", e, "")
 			n++
 		}
 	}
 	k.looked += n
 	return n, nil
+}
+
+func (k *kept) Parties(context.Context, string, string) (p commerce.Parties, err error) {
+	return p, nil
 }
 
 func (k *kept) KeepSum(_ context.Context, _, _ string, sum *Sum) error {

@@ -22,20 +22,21 @@ type Closed struct {
 	Lines     int64 // orders of which it has a sum that is not zero
 	Carried   bool  // the total is paid with the next statement
 	RunID     string
-	Digest    []byte // Sum.Digest
+	Parties   commerce.Parties
+	Digest    []byte // of the entries and the parties
 }
 
-// Close closes a statement over its entries. before is the statement of the same
+// Close closes a statement of parties over its entries. before is the statement of the same
 // influencer and currency that was closed before; nil: it is the first.
 //
 // What is not paid is carried: a total that is not above zero, and one below the
 // statement's minimum. It is the opening of the next statement. A run is a number of
 // statements that are paid together: some of which the total was carried, and the one
 // after them.
-func Close(s Statement, before *Closed, entries *Sum) Closed {
+func Close(s Statement, before *Closed, entries *Sum, parties commerce.Parties) Closed {
 	entries.endOrder()
 	c := Closed{Statement: s, StartDate: entries.FirstDay, Entries: entries.Count, Lines: entries.Lines,
-		Digest: append([]byte{}, entries.Digest...), RunID: s.StatementID}
+		Parties: parties, Digest: entries.DigestWith(parties), RunID: s.StatementID}
 	if before != nil {
 		c.StartDate = dayAfter(before.EndDate)
 		if before.Carried {
@@ -73,8 +74,9 @@ type Sum struct {
 	Digest   []byte                     `json:"digest"`        // SHA-256 of the digest of the entries before and the last entry; nil: no entry
 }
 
-// Add adds an entry of an order. Entries come by order, byte by byte, and by number.
-func (s *Sum) Add(orderID string, e ledger.Entry) {
+// Add adds an entry of an order, with what the statement prints of the order. Entries come by order, byte by byte, and by
+// number.
+func (s *Sum) Add(orderID string, e ledger.Entry, printed string) {
 	if s.Count == 0 || s.Order != orderID {
 		s.endOrder()
 		s.Order, s.Net, s.Memo = orderID, map[string]decimal.Decimal{}, false
@@ -83,14 +85,28 @@ func (s *Sum) Add(orderID string, e ledger.Entry) {
 	amount := decimal.NewFromInt(e.AmountMinor)
 	s.Amount, s.Net[e.PayableOn] = s.Amount.Add(amount), s.Net[e.PayableOn].Add(amount)
 	// JSON, so that no two entries have one text, whatever is in an order's id.
-	text, err := json.Marshal([]any{
-		orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn, e.Reverses,
-	})
+	s.Digest = chained(s.Digest, orderID, e.Number, e.Kind, e.InfluencerID, e.CampaignID, e.CostID, e.AmountMinor, e.Currency, e.PayableOn,
+		e.Reverses, printed)
+}
+
+// DigestWith is the digest of a statement that has these entries, and prints these parties.
+func (s *Sum) DigestWith(p commerce.Parties) []byte {
+	at := ""
+	if !p.PixChanged.At.IsZero() {
+		at = p.PixChanged.At.UTC().Format(time.RFC3339Nano)
+	}
+	return chained(s.Digest, p.Store.Name, p.Store.Document, p.Influencer.Name, p.Influencer.Document, p.Pix.Type, p.Pix.Key, at,
+		p.PixChanged.Actor)
+}
+
+// chained is the SHA-256 of a digest and values behind it.
+func chained(digest []byte, values ...any) []byte {
+	text, err := json.Marshal(values)
 	if err != nil {
 		panic(err) // texts and numbers are always JSON
 	}
-	digest := sha256.Sum256(append(s.Digest, text...))
-	s.Digest = digest[:]
+	sum := sha256.Sum256(append(digest[:len(digest):len(digest)], text...))
+	return sum[:]
 }
 
 // endOrder counts the order whose entries have all been added. Of its days those count that

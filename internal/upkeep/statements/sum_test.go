@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
@@ -22,9 +23,9 @@ func TestATotalThatIsNotPaidIsCarried(t *testing.T) {
 		for i, minor := range amounts {
 			l := lineOf("a", minor, "BRL")
 			l.PayableOn = "2026-04-10"
-			sum.Add([]string{"o1", "o1", "o2"}[i], ledger.Entry{Line: l, Number: i + 1, Kind: ledger.Earned})
+			sum.Add([]string{"o1", "o1", "o2"}[i], ledger.Entry{Line: l, Number: i + 1, Kind: ledger.Earned}, "")
 		}
-		c := Close(Statement{StatementID: "this", EndDate: "2026-04-30", MinimumMinor: minimum}, last, &sum)
+		c := Close(Statement{StatementID: "this", EndDate: "2026-04-30", MinimumMinor: minimum}, last, &sum, commerce.Parties{})
 		got := c.StartDate + " " + c.Opening.String() + " " + c.Total.String()
 		if got != want || c.Carried != carried || c.RunID != run || c.Entries != int64(len(amounts)) {
 			t.Errorf("%s, carried %t, run %s, %d entries; want %s, %t, %s", got, c.Carried, c.RunID, c.Entries, want, carried, run)
@@ -50,9 +51,9 @@ func TestAFirstStatementBeginsWithWhatIsOwed(t *testing.T) {
 		var sum Sum
 		for i, e := range entries {
 			e.Number = i + 1
-			sum.Add("o1", e)
+			sum.Add("o1", e, "")
 		}
-		if c := Close(Statement{EndDate: "2026-09-30"}, nil, &sum); c.StartDate != want {
+		if c := Close(Statement{EndDate: "2026-09-30"}, nil, &sum, commerce.Parties{}); c.StartDate != want {
 			t.Errorf("from %s, want %s", c.StartDate, want)
 		}
 	}
@@ -72,9 +73,9 @@ func TestASumCountsOrdersThatAreNotZeroAndTellsEntriesApart(t *testing.T) {
 		t.Helper()
 		var sum Sum
 		for i, e := range entries {
-			sum.Add([]string{"o1", "o1", "o2"}[i], e)
+			sum.Add([]string{"o1", "o1", "o2"}[i], e, "")
 		}
-		c := Close(Statement{}, nil, &sum)
+		c := Close(Statement{}, nil, &sum, commerce.Parties{})
 		if c.Lines != wantLines {
 			t.Errorf("%v: %d lines, want %d", entries, c.Lines, wantLines)
 		}
@@ -117,12 +118,12 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 					t.Fatalf("%s cannot be read", stored)
 				}
 			}
-			sum.Add(orders[i], e)
+			sum.Add(orders[i], e, "")
 			if sum.Order != orders[i] || sum.Number != e.Number {
 				t.Errorf("the last is %s %d", sum.Order, sum.Number)
 			}
 		}
-		return Close(Statement{}, nil, sum)
+		return Close(Statement{}, nil, sum, commerce.Parties{})
 	}
 	want := sumOf(func(int) bool { return false })
 	for at := range len(entries) + 1 {
@@ -134,17 +135,22 @@ func TestASumGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// What a closed statement keeps of its entries: anybody can compute it from these.
-func TestADigestIsAChainOverTheEntries(t *testing.T) {
+// What a closed statement keeps of its entries and parties: anybody can compute it from these.
+func TestADigestIsAChainOverTheEntriesAndTheParties(t *testing.T) {
 	var sum Sum
-	if c := Close(Statement{}, nil, &sum); c.Digest == nil || len(c.Digest) != 0 {
+	nobody := sha256.Sum256([]byte(`["","","","","","","",""]`))
+	if c := Close(Statement{}, nil, &sum, commerce.Parties{}); !bytes.Equal(c.Digest, nobody[:]) {
 		t.Errorf("without entries: %x", c.Digest)
 	}
-	sum.Add("o1", ledger.Entry{Line: lineOf("a", 10, "BRL"), Number: 1, Kind: ledger.Earned})
-	sum.Add("o1", ledger.Entry{Line: lineOf("a", -10, "BRL"), Number: 2, Kind: ledger.Reversed, Reverses: 1})
-	first := sha256.Sum256([]byte(`["o1",1,"earned","i","c","a",10,"BRL","",0]`))
-	want := sha256.Sum256(append(first[:], `["o1",2,"reversed","i","c","a",-10,"BRL","",1]`...))
-	if c := Close(Statement{}, nil, &sum); !bytes.Equal(c.Digest, want[:]) {
+	sum.Add("o1", ledger.Entry{Line: lineOf("a", 10, "BRL"), Number: 1, Kind: ledger.Earned}, `["#1"]`)
+	sum.Add("o1", ledger.Entry{Line: lineOf("a", -10, "BRL"), Number: 2, Kind: ledger.Reversed, Reverses: 1}, "")
+	first := sha256.Sum256([]byte(`["o1",1,"earned","i","c","a",10,"BRL","",0,"[\"#1\"]"]`))
+	both := sha256.Sum256(append(first[:], `["o1",2,"reversed","i","c","a",-10,"BRL","",1,""]`...))
+	want := sha256.Sum256(append(both[:], `["Loja","1","Ana","2","cpf","3","2026-03-10T12:00:00Z","cli"]`...))
+	c := Close(Statement{}, nil, &sum, commerce.Parties{Store: commerce.Party{Name: "Loja", Document: "1"},
+		Influencer: commerce.Party{Name: "Ana", Document: "2"}, Pix: commerce.Pix{Type: commerce.PixCPF, Key: "3"},
+		PixChanged: commerce.Touched{At: noon, Actor: "cli"}})
+	if !bytes.Equal(c.Digest, want[:]) || !bytes.Equal(sum.Digest, both[:]) {
 		t.Errorf("%x, want %x", c.Digest, want)
 	}
 }
