@@ -18,12 +18,12 @@ declare
   distributed constant text[] := array[
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
-    'former_name', 'influencer_personal', 'influencer_identity',
+    'former_name', 'influencer_personal', 'influencer_identity', 'self_purchase',
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'evidence_snapshot',
-    'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
+    'stream', 'delivery_day', 'delivery_source', 'delivery_seen', 'refused_origin',
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
     -- outcomes
     'payout', 'ledger_entry', 'manual_entry', 'closed_day', 'agreement_queue', 'recompute', 'recompute_span',

@@ -310,6 +310,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 		steps.VisitorErased(ctx, company, e, "v"),
 		second(steps.OrdersToErase(ctx, company, e, 10)),
 		steps.KeepFirsts(ctx, company, []string{"o1"}),
+		steps.KeepSelfPurchases(ctx, company, []string{"o1"}),
 		second(known.SnapshotFirsts(ctx, company, []string{"o1"})),
 		steps.EraseVersions(ctx, company, map[string][]facts.StoredVersion{"o1": {version, version}}),
 		steps.OrderErased(ctx, company, "o1", facts.Surrogates{}),

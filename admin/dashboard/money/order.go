@@ -227,6 +227,9 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)
+		if x.Payout.Reason == facts.ReasonSelfPurchase {
+			p.Verdict = l.T("verdict.self_purchase", x.Payout.Winner.Influencer)
+		}
 		p.Decide = x.Payout.Winner.InfluencerID
 	}
 	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed

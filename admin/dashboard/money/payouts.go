@@ -69,6 +69,7 @@ type reviewsPage struct {
 type reviewRow struct {
 	ID, Name, Href, When, Total string
 	InfluencerID, Influencer    string
+	Who                         string // path of the influencer's page
 	Commission, Reason          string
 	Touches                     []touchLine
 	Decided                     bool // just now: it goes from here in a moment
@@ -245,6 +246,7 @@ func (s *Pages) viewReview(v site.Request, review commerce.Review, zone *time.Lo
 	row := reviewRow{ID: sale.OrderID, Name: site.OrderName(sale), Href: site.OrderPath(v.Current.CompanyID, sale.OrderID),
 		When:  l.Time(sale.CreatedAt.In(zone)),
 		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
+		Who:    site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", review.InfluencerID),
 		Reason: sentence(site.TextOf(l, "reason."+review.Reason, review.Reason))}
 	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
 	var parts []string

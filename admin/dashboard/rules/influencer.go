@@ -30,6 +30,8 @@ type influencerPage struct {
 	Unproven           *site.Form  // the influencer's own setting
 	Known              []detailLine
 	Details            *site.Form // of the person
+	Rename             *site.Form
+	Former             string     // names of before
 	Links, Coupon      *site.Form // to add
 	Erase              *site.Form // the person; nil: may not
 	Cost, Entry        *site.Form
@@ -132,6 +134,9 @@ func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request
 	page.Orders = site.StorePath(site.OrdersPath, v.Current.CompanyID, "influencer", i.InfluencerID)
 	if page.Erase == nil && page.Owner {
 		page.Erase = eraseForm(v, nil)
+	}
+	if page.Former = formerNames(i); page.Rename == nil {
+		page.Rename = renameForm(v, i, nil)
 	}
 	if page.Links == nil {
 		page.Links = s.linksForm(v, nil)
@@ -332,6 +337,9 @@ func (s *Pages) refuseRule(r *http.Request, f *site.Form, err error) bool {
 		return true
 	}
 	field, words, known := refusalOf(f.Lang, err)
+	if field == "name" && f.Field(field).Name == "" {
+		field = "new_name"
+	}
 	for _, text := range words {
 		f.Fail(field, text)
 	}
@@ -353,6 +361,8 @@ func refusalOf(l *lang.Printer, err error) (field string, words []string, known 
 			words = append(words, l.T("influencer.coupon_conflict", c.Code, c.Influencer, l.Period(c.StartDate, c.EndDate)))
 		}
 		return "code", words, true
+	case errors.Is(err, commerce.ErrTooManyNames):
+		return "name", []string{l.T("influencer.too_many_names", commerce.MaxNames)}, true
 	case errors.Is(err, commerce.ErrTooManyCosts):
 		return "var_fee", []string{l.T("influencer.too_many_costs", commerce.MaxLiveCosts)}, true
 	case errors.Is(err, commerce.ErrOwedTooEarly):

@@ -47,6 +47,7 @@ func (s *Pages) influencerRoutes() []site.Route {
 		{Pattern: "POST " + site.InfluencersPath, Owner: true, Handle: s.register},
 		{Pattern: "GET " + site.InfluencerPath, Handle: s.influencer},
 		{Pattern: "POST " + site.InfluencerPath + "/category", Owner: true, Handle: s.changeCategory},
+		{Pattern: "POST " + site.InfluencerPath + "/name", Owner: true, Handle: s.rename},
 		{Pattern: "POST " + site.InfluencerPath + "/details", Owner: true, Handle: s.setDetails},
 		{Pattern: "POST " + site.InfluencerPath + "/links", Owner: true, Handle: s.addLinks},
 		{Pattern: "POST " + site.InfluencerPath + "/coupons", Owner: true, Handle: s.addCoupon},

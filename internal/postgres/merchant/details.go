@@ -129,45 +129,6 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 	return err
 }
 
-// sharedKey tells whether more than @most orders of the last days have a key, as a counter's e-mail or an agency's phone
-// may. Orders alone are counted, and those of before: nothing that strangers or the influencer do afterwards makes a key
-// shared.
-var sharedKey = `
-	select count(*) > @most from (
-		select 1 from (select @kind::smallint as kind, @key::bytea as key,
-			` + postgres.KeyDigest("@kind::smallint", "@key::bytea") + ` as digest offset 0) k
-		join order_key o on ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
-		where o.company_id = @company_id and o.created_at > @after limit @most + 1) n`
-
-// setIdentities ends the keys of some fields now, and adds those of them that are new. Orders that were created before
-// keep what they had.
-func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fields []string, keys []commerce.IdentityKey) error {
-	if _, err := c.tx.Exec(ctx, `
-		update influencer_identity set until = @now, rev = @rev
-		where company_id = @company_id and influencer_id = @influencer_id and field = any(@fields) and until is null`,
-		c.args(pgx.NamedArgs{"influencer_id": influencerID, "fields": fields})); err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if !slices.Contains(fields, k.Field) {
-			continue
-		}
-		var shared bool
-		if err := c.tx.QueryRow(ctx, sharedKey, pgx.NamedArgs{"company_id": c.change.CompanyID, "kind": k.Kind, "key": k.Key,
-			"most": commerce.MostOwnOrders, "after": c.now.AddDate(0, 0, -commerce.SharedDays)}).Scan(&shared); err != nil {
-			return err
-		}
-		if _, err := c.tx.Exec(ctx, `
-			insert into influencer_identity (company_id, influencer_id, kind, key, since, field, shared, rev)
-			values (@company_id, @influencer_id, @kind, @key, @now, @field, @shared, @rev)
-			on conflict (company_id, influencer_id, kind, key, since) do nothing`,
-			c.args(pgx.NamedArgs{"influencer_id": influencerID, "kind": k.Kind, "key": k.Key, "field": k.Field, "shared": shared})); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Payees returns what is known of influencers, archived ones too, by id.
 func (s *Store) Payees(ctx context.Context, companyID string, influencerIDs []string) (map[string]commerce.Details, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(detailsColumns), `

@@ -237,3 +237,29 @@ func put(t *testing.T, links map[string]wire.Link, r account.OutboxRecord) {
 	}
 	links[r.Key] = l
 }
+
+// An import that names an influencer by a former name adds to it, in one transaction with its other lines.
+func TestAnImportKnowsFormerNames(t *testing.T) {
+	t.Parallel()
+	n := newNaming(t)
+	ana, err := n.register("Ana")
+	n.must(err)
+	_, err = n.register("Gone")
+	n.must(err)
+	n.must(n.rename("Ana", "Bia"))
+	n.must(n.rename("Gone", "Away"))
+	n.must(n.archive("Away"))
+	var list []commerce.Registration
+	for _, name := range []string{"ANA", "Bia", "gone", "Carla"} {
+		list = append(list, commerce.Registration{Name: name, Coupons: []commerce.CouponTerms{{Code: "OF" + name}}})
+	}
+	refused, err := n.db.RegisterAll(t.Context(), n.author, list, func([]error) bool { return true }, rand.Reader)
+	if err != nil || refused[0] != nil || refused[1] != nil || refused[3] != nil {
+		t.Fatalf("%v, %v", refused, err)
+	}
+	n.taken(refused[2], "Away")
+	i, err := n.db.Influencer(t.Context(), n.author.CompanyID, ana)
+	if err != nil || i.Name != "Bia" || len(i.Coupons) != 2 {
+		t.Errorf("%+v, %v", i, err)
+	}
+}

@@ -52,6 +52,7 @@ create table company (
   pay_recurring          boolean not null default false,
   commission_without_tax boolean not null default false, -- the base of commissions is without the tax that the total contains
   unproven               text not null default 'review' check (unproven in ('review', 'ignore', 'pay')),
+  self_purchase          text not null default 'review' check (self_purchase in ('review', 'deny', 'pay')),
   hold_days              int not null default 30 check (hold_days between 0 and 365), -- from an order's approval
   delivered_hold_days    int not null default 15 check (delivered_hold_days between 0 and 365), -- from its delivery, where that is known
   minimum_payout         numeric not null default 0 check (minimum_payout >= 0), -- the least total of a statement that is paid,

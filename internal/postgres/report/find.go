@@ -146,6 +146,8 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			from sale_day where company_id = @company_id and day >= @from::date and currency = @currency and influencer_id <> ''
 			group by influencer_id) s on s.influencer_id = i.influencer_id::text
 		where i.company_id = @company_id and (i.archived_at is not null) = @archived and (strpos(i.name_folded, @name) > 0 or exists (
+			select 1 from former_name f where f.company_id = @company_id and f.influencer_id = i.influencer_id
+			and strpos(f.name_folded, @name) > 0) or exists (
 			select 1 from coupon x where x.company_id = @company_id and x.influencer_id = i.influencer_id and x.code_folded = @code
 			and x.deleted_at is null))
 		order by case when @sort = 'sales' then coalesce(s.total, 0) end desc, case when @sort = 'new' then i.created_at end desc,
