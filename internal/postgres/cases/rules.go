@@ -211,5 +211,6 @@ func readIdentities(ctx context.Context, tx pgx.Tx, companyID string) ([]facts.I
 		return i, err
 	}, `
 		select influencer_id::text, kind, key, since, until from influencer_identity
-		where company_id = $1 and not shared and not others and until is distinct from since`, companyID)
+		where company_id = $1 and not shared and not others and until is distinct from since
+		order by influencer_id, kind, key, since`, companyID)
 }
