@@ -70,6 +70,7 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 func keyStatements(t *testing.T, db *merchant.Store, company string) {
 	must, ctx := mustOf(t), t.Context()
 	now := time.Now()
+	must(db.LogExport(ctx, commerce.Author{CompanyID: company, Actor: "test"}, []string{"email"}, rand.Reader))
 	erasure, err := db.AskErasure(ctx, commerce.Author{CompanyID: company, Actor: "test", At: noon}, []string{"email"},
 		[]facts.Key{{Kind: facts.KeyEmail, Value: "k1:nobody"}}, rand.Reader)
 	must(err)
