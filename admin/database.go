@@ -109,6 +109,7 @@ type statements interface {
 	// commerce.ErrCarried, commerce.ErrPaidOtherwise or commerce.ErrRestored.
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
 	// UndoPayment returns commerce.ErrNotFound, commerce.ErrNotPaid or commerce.ErrRestored.
+	Withhold(ctx context.Context, author commerce.Author, w commerce.Withholding) error
 	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
 	// ClaimEntry returns commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists where an entry with
 	// that id has another content. accepted: the processor has its record.

@@ -27,7 +27,7 @@ declare
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
     -- outcomes
     'payout', 'ledger_entry', 'manual_entry', 'closed_day', 'agreement_queue', 'recompute', 'recompute_span',
-    'statement', 'statement_party', 'statement_payment', 'statement_link',
+    'statement', 'statement_party', 'statement_payment', 'statement_withholding', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
     'shopper_day', 'traffic_day', 'click_day', 'nonconverting_day', 'nonconverting_count', 'sign_report'

@@ -32,7 +32,7 @@ const (
 // TxID is the statement's number as Pix carries it: 1 to 25 of A-Z and 0-9.
 func (s Statement) TxID() string { return "EXT" + s.NumberText() }
 
-// BRCode returns the "copia e cola" text of a Pix of the statement's total to its influencer, who has details d, at an
+// BRCode returns the "copia e cola" text of a Pix of what is paid of the statement to its influencer, who has details d, at an
 // instant. Errors: ErrNotBRL, ErrNoPixKey, ErrNewPixKey, ErrNoBRCode.
 func (s Statement) BRCode(d Details, at time.Time) (string, error) {
 	switch {
@@ -43,8 +43,8 @@ func (s Statement) BRCode(d Details, at time.Time) (string, error) {
 	case d.Changed[DetailPix].At.After(at.Add(-PixRest)):
 		return "", ErrNewPixKey
 	}
-	amount := FormatSum(s.TotalMinor, BRL)
-	if !s.TotalMinor.IsPositive() || len(amount) > mostBRAmount || s.Number == 0 {
+	amount := FormatSum(s.NetMinor(), BRL)
+	if !s.NetMinor().IsPositive() || len(amount) > mostBRAmount || s.Number == 0 {
 		return "", ErrNoBRCode
 	}
 	text, err := brCode(d.Pix.Key, brName(s.Influencer), amount, s.TxID())

@@ -207,6 +207,7 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	}
 	_, err = opened.Pool().Exec(ctx, `update statement set closed_at = now(), carried = false where company_id = $1`, author.CompanyID)
 	must(err)
+	must(db.Withhold(ctx, author, commerce.Withholding{StatementID: asked[0].StatementID, Invoice: "1"}))
 	must(db.PayStatement(ctx, author, commerce.StatementPayment{StatementID: asked[0].StatementID, PaidAt: noon, Reference: "1"}))
 	must(db.UndoPayment(ctx, author, commerce.PaymentUndo{StatementID: asked[0].StatementID, Reason: "1"}))
 	for _, revoke := range []bool{false, true} {

@@ -67,6 +67,8 @@ type statements interface {
 	PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) ([]commerce.Statement, error)
 	// PayStatements pays all of a list or none.
 	PayStatements(ctx context.Context, author commerce.Author, list []commerce.StatementPayment) error
+	// Withhold may return commerce.ErrNotClosed, ErrCarried, ErrPaid, ErrAboveTotal and ErrRestored.
+	Withhold(ctx context.Context, author commerce.Author, w commerce.Withholding) error
 	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
 	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
 	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)

@@ -79,7 +79,7 @@ func (s *Pages) pix(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	for _, st := range list {
 		payee := payees[st.InfluencerID]
-		row := pixRow{Number: st.NumberText(), Influencer: st.Influencer, Total: v.Lang.Sum(st.TotalMinor, st.Currency),
+		row := pixRow{Number: st.NumberText(), Influencer: st.Influencer, Total: v.Lang.Sum(st.NetMinor(), st.Currency),
 			Key: payee.Pix.Key, TxID: st.TxID(), Image: site.StorePath(pixPath+".svg", v.Current.CompanyID, "id", st.StatementID)}
 		if row.Code, err = st.BRCode(payee, s.Now()); err != nil {
 			row.Why = whyNoCode(v, err)
@@ -129,7 +129,7 @@ func (s *Pages) pixFile(ctx context.Context, _ *http.Request, v site.Request, f 
 		if v.Current.Role != account.RoleOwner {
 			document = commerce.MaskedDocument(document)
 		}
-		if err := f.Add(st.NumberText(), st.Influencer, document, payee.Pix.Type, key, site.MinorText(st.TotalMinor, st.Currency), st.Currency,
+		if err := f.Add(st.NumberText(), st.Influencer, document, payee.Pix.Type, key, site.MinorText(st.NetMinor(), st.Currency), st.Currency,
 			st.TxID(), why, st.StatementID); err != nil {
 			return err
 		}
