@@ -181,7 +181,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 		statement, err = s.deps.Database.Statement(ctx, c.companyID, id)
 	}
 	if err != nil {
-		return s.answerPaid(err)
+		return s.answerPaid(ctx, c.companyID, err)
 	}
 	withholding := commerce.Withholding{StatementID: id, Invoice: optional(o, "invoice", text).Value}
 	for _, part := range required(o, "withholdings", o.list("withholdings", commerce.MostWithheld)) {
@@ -199,7 +199,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 		o.bad.Add("withholdings", commerce.CodeOutOfRange, "come to more than the statement's total")
 		return answer{}, brokenRules(o.bad)
 	}
-	return s.answerPaid(err)
+	return s.answerPaid(ctx, c.companyID, err)
 }
 
 // undoPayment is DELETE /statements/{id}/payment.
