@@ -145,6 +145,8 @@ type reporting interface {
 
 // outbox is what waits to be published.
 type outbox interface {
+	// OutboxWaits returns the id of the company's last record that waits to be published, at most upTo; 0 where none does.
+	OutboxWaits(ctx context.Context, companyID string, upTo int64) (id int64, err error)
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)

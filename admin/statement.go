@@ -164,7 +164,7 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	return s.answerPaid(s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
+	return s.answerPaid(ctx, c.companyID, s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
 }
 
 // withhold is PUT /statements/{id}/withholdings.
@@ -181,7 +181,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 		statement, err = s.deps.Database.Statement(ctx, c.companyID, id)
 	}
 	if err != nil {
-		return s.answerPaid(err)
+		return s.answerPaid(ctx, c.companyID, err)
 	}
 	withholding := commerce.Withholding{StatementID: id, Invoice: optional(o, "invoice", text).Value}
 	for _, part := range required(o, "withholdings", o.list("withholdings", commerce.MostWithheld)) {
@@ -199,7 +199,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 		o.bad.Add("withholdings", commerce.CodeOutOfRange, "come to more than the statement's total")
 		return answer{}, brokenRules(o.bad)
 	}
-	return s.answerPaid(err)
+	return s.answerPaid(ctx, c.companyID, err)
 }
 
 // undoPayment is DELETE /statements/{id}/payment.
@@ -218,11 +218,11 @@ func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	return s.answerPaid(s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
+	return s.answerPaid(ctx, c.companyID, s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
 }
 
 // answerPaid answers a request about a payment.
-func (s *Server) answerPaid(err error) (answer, error) {
+func (s *Server) answerPaid(ctx context.Context, companyID string, err error) (answer, error) {
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, noStatement()
@@ -248,8 +248,7 @@ func (s *Server) answerPaid(err error) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	}
-	signal(s.wake)
-	return answer{}, nil
+	return answer{}, s.OnKafka(ctx, companyID)
 }
 
 func noStatement() *problem { return notFound("there is no statement with that id") }

@@ -345,7 +345,9 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 
 func outboxStatements(t *testing.T, db *merchant.Store) {
 	must, ctx := mustOf(t), t.Context()
-	_, _, err := db.OutboxSize(ctx)
+	_, err := db.OutboxWaits(ctx, "c_0000000000000000", 0)
+	must(err)
+	_, _, err = db.OutboxSize(ctx)
 	must(err)
 	relay, err := db.AcquireRelay(ctx)
 	must(err)

@@ -80,7 +80,7 @@ func (s *Pages) answerPaid(w http.ResponseWriter, r *http.Request, v site.Reques
 			return
 		}
 	}
-	if err != nil {
+	if err := s.OnKafka(r, v, err); err != nil {
 		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}

@@ -67,7 +67,7 @@ func (d *storedDetails) details() commerce.Details {
 
 // setDetails changes details of an influencer, and the identities that follow from them; with keep
 // what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
-// names of the fields that changed, and adds the record of the change where orders may follow from it.
+// names of the fields that changed, and adds the record of the change where money may follow from it.
 func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange,
 	keep bool) (changed []string, err error) {
 	if len(asked.Fields()) == 0 {
@@ -96,11 +96,14 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	identities := slices.DeleteFunc(slices.Clone(changed), func(name string) bool {
 		return name != commerce.DetailEmail && name != commerce.DetailPhone && name != commerce.DetailDocument
 	})
-	if len(identities) == 0 {
-		return changed, nil
+	if len(identities) > 0 {
+		if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
-		return nil, err
+	payee := func(name string) bool { return slices.Contains(commerce.PayeeFields, name) }
+	if len(identities) == 0 && !slices.ContainsFunc(changed, payee) {
+		return changed, nil
 	}
 	return changed, c.outbox.rule(c.change, influencerID,
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
