@@ -122,8 +122,8 @@ func TestWhoChangedAKeyCannotConfirmItByAnAccountOfTheirs(t *testing.T) {
 
 	// A program changed it: who made a key may have used it.
 	fourth, _ := s.member("fourth@loja.example")
-	if _, _, err := s.DB.CreateAPIKey(t.Context(), account.NewAPIKey{CompanyID: s.live, Name: "k", Scopes: []account.Scope{account.WritePayees},
-		Actor: thief, Random: rand.Reader}); err != nil {
+	made := account.NewAPIKey{CompanyID: s.live, Name: "k", Scopes: []account.Scope{account.WritePayees}, Actor: thief, Random: rand.Reader}
+	if _, _, err := s.DB.CreateAPIKey(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
 	f("key/any", thief, same)
@@ -155,12 +155,15 @@ func TestAStatementIsPaidToTheKeyOfItsClosing(t *testing.T) {
 	}
 	code := func(key string) []string { return []string{"01" + strconv.Itoa(len(key)) + key} }
 	f("at the closing", code("k1@example.com"), []string{"since this statement was closed"})
+	s.exec(`insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+		values ($1, $2, 1, $3, 'x', $3, 'cli')`, s.live, s.Ask(s.live, s.ana, "USD", "2026-04-30", 0), s.now.AddDate(0, 0, -3))
 	me, err := s.DB.PersonByEmail(t.Context(), testEmail)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.setKey("user/"+me.ID, "k2@example.com")
-	f("just changed", []string{"changed within the last 48 hours", "The key changed since this statement was closed.", "Confirm the new key"},
+	f("just changed", []string{"changed within the last 48 hours", "The key changed since this statement was closed.",
+		"The key changed since the last payment.", "Confirm the new key"},
 		[]string{"br.gov.bcb.pix"})
 	s.exec(`update influencer_personal set pix_at = $1`, s.now.Add(-49*time.Hour))
 	s.exec(`update statement_party set pix_at = $1`, s.now.AddDate(0, 0, -60))

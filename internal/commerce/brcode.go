@@ -68,7 +68,8 @@ func (p Parties) PixChangedSince(d Details) bool {
 	return d.Pix != p.Pix && d.Changed[DetailPix].At.After(p.PixChanged.At)
 }
 
-// BRCode returns the "copia e cola" text of a Pix of what is paid of a statement of these parties (Parties.PaidTo). Errors: ErrNotBRL, ErrNoPixKey, ErrNewPixKey, ErrNoBRCode.
+// BRCode returns the "copia e cola" text of a Pix of what is paid of a statement of these parties (Parties.PaidTo). Errors:
+// ErrNotBRL, ErrNoPixKey, ErrNewPixKey, ErrNoBRCode.
 func (s Statement) BRCode(p Parties, d Details, at time.Time) (string, error) {
 	if s.Currency != BRL {
 		return "", ErrNotBRL
