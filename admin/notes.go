@@ -113,7 +113,8 @@ func (o object) warnUnknown() (compared int) {
 				near = lenient.Nearest(name, *part.names)
 				meant[kind+"."+name] = near
 			}
-			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: lenient.UnknownField(near), near: near}
+			unknown := detail{Field: part.at(scrub.ShownName(name)), Code: commerce.CodeUnknownField, Message: lenient.UnknownField(near),
+				near: near}
 			switch {
 			case o.notes.strict:
 				o.bad.Add(unknown.Field, unknown.Code, "%s", unknown.Message)

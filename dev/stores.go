@@ -14,7 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// partitions is the number of partitions of events.v1 and commerce.v1 in dev (docs/wire.md, "Other topics").
+// partitions is the number of partitions of events.v1 and commerce.v1 in dev (docs/notes/wire.md, "Topics").
 const partitions = 8
 
 // ClusterPrefix begins the id of dev's Kafka cluster, by which `tributary doctor` knows it.

@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// The server's visitor cookie (docs/wire.md, "Event (request)"). Browsers keep a
+// The server's visitor cookie (docs/notes/wire.md, "Cookies and click ids"). Browsers keep a
 // cookie for 400 days at most (RFC 6265bis, 5.5).
 const (
 	visitorCookie    = "trb_vid"

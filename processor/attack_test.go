@@ -365,7 +365,7 @@ func TestStrangersChangeNothingThatIsPosted(t *testing.T) {
 		if want != "" {
 			earned++
 		}
-		for range 4 {
+		for range seeds(2, 4) {
 			j.run(func(j *journey) {
 				stranger(j)
 				sold(sale)(j)

@@ -298,8 +298,9 @@ func TestWhatIsStillReadIsKept(t *testing.T) {
 	left := func() int64 { return s.int(`select count(*) from event_fact`) }
 	s.keeps(70)
 	s.exec(`insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-		unproven, hold_days, delivered_hold_days, passing_hosts)
-		select company_id, $1::timestamptz, 1, 'coupon_first', 80, 7, true, false, 'review', 30, 15, '{}' from company where company_id = $2`,
+		unproven, self_purchase, hold_days, delivered_hold_days, passing_hosts)
+		select company_id, $1::timestamptz, 1, 'coupon_first', 80, 7, true, false, 'review', 'review', 30, 15, '{}' from company
+		where company_id = $2`,
 		now.AddDate(0, 0, -2), s.company)
 	s.bump()
 	if s.retain(now); left() != 5 { // an order of ten days ago still reads 80 days

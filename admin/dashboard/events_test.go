@@ -46,7 +46,8 @@ func (l *testLog) open() *kafka.Client {
 			l.t.Fatal(err)
 		}
 		l.t.Cleanup(client.Close)
-		for _, topic := range []string{wire.TopicEvents, wire.TopicRejected, wire.TopicCommerce} { // a topic that was made just now has no leader yet
+		// A topic that was made just now has no leader yet.
+		for _, topic := range []string{wire.TopicEvents, wire.TopicRejected, wire.TopicCommerce} {
 			await.Until(l.t, await.Long, func() bool {
 				_, err = client.Tail(l.t.Context(), topic, nil, -1, 1)
 				return err == nil
@@ -144,7 +145,8 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	s.reject(s.box, "too_deep", "is too deep", 1)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 1000})
 	text := page("")
-	if !contains(text, "Page view", "Name in code PAGE_VIEW", "Wrong event name", "loja.example.com/p/1", "Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's",
+	if !contains(text, "Page view", "Name in code PAGE_VIEW", "Wrong event name", "loja.example.com/p/1",
+		"Ana Prado", "UTM values: influencer / Ana Prado", "E-mail", "A program's",
 		"a crawler", "3 rejected alike",
 		"A name is one of PAGE_VIEW", "on its way", "Members of the payload nome", "Order 1001", "tributary.js 1.0.0") {
 		t.Errorf("the page reads %s", text)

@@ -1,12 +1,19 @@
 package dashboard_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
 // An owner asks for a person to be erased, and the page says when that is done. Nobody else may, and no page, log or audit
@@ -51,5 +58,60 @@ func TestAPersonIsErasedOnThePage(t *testing.T) {
 	bia := s.join(account.RoleFinance, "bia@loja.example", s.Store.StoreID)
 	if status, _, _ := s.send(bia, at, url.Values{"email": {"zq.maria@example.com"}, "sure": {"yes"}}); status != http.StatusForbidden {
 		t.Errorf("finance erases: %d", status)
+	}
+}
+
+// A person's data is one file, for owners alone. The audit log says that it was made, not whose.
+func TestAPersonsDataIsDownloaded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "/dashboard/privacy/export?company="+s.live
+	send := func(client *http.Client, values url.Values) (status int, header http.Header, text string) {
+		t.Helper()
+		answer, err := client.PostForm(s.url+at, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, answer.Header, string(body)
+	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "1001", TotalMinor: 1000})
+	keys, wrong := facts.SubjectKeys(commerce.DataSubject{Email: "zq.maria@example.com"}, s.hasher.Company(s.live, "BR"))
+	if len(keys) != 1 || wrong != nil {
+		t.Fatalf("%v %v", keys, wrong)
+	}
+	s.Key(s.live, "1001", keys[0], time.Now())
+	maria := url.Values{"email": {" ZQ.Maria@example.com"}}
+	status, header, text := send(owner, maria)
+	if status != http.StatusOK || !json.Valid([]byte(text)) || !contains(text, `"orderId":"1001"`, `"named_by":["email"]`,
+		`"complete":true`) ||
+		header.Get("Content-Type") != "application/json" || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment; ") {
+		t.Errorf("%d %v %s", status, header, text)
+	}
+	for _, bad := range []url.Values{{}, {"email": {"maria"}}, {"sure": {"yes"}}} {
+		if status, header, _ := send(owner, bad); status != http.StatusUnprocessableEntity || header.Get("Content-Disposition") != "" {
+			t.Errorf("%v: %d", bad, status)
+		}
+	}
+	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(log, "Customer’s data downloaded") ||
+		strings.Contains(strings.ToLower(log), "zq.maria") || strings.Contains(strings.ToLower(s.logged()), "zq.maria") {
+		t.Errorf("the log reads %s", log)
+	}
+	if log, err := s.DB.AuditLog(t.Context(), s.live, "", "customer.export", 10); err != nil || len(log) != 1 {
+		t.Errorf("%+v, %v", log, err)
+	}
+	for i, role := range []string{account.RoleFinance, account.RoleAnalyst} {
+		client := s.join(role, fmt.Sprintf("bia%d@loja.example", i), s.Store.StoreID)
+		if status, _, text := send(client, maria); status != http.StatusForbidden || strings.Contains(text, "1001") {
+			t.Errorf("%s: %d", role, status)
+		}
+	}
+	s.exec(`alter table order_personal rename to gone`)
+	if status, header, text := send(owner, maria); status != http.StatusServiceUnavailable || header.Get("Content-Disposition") != "" {
+		t.Errorf("while it cannot be read: %d %s", status, text)
 	}
 }

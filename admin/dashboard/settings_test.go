@@ -15,7 +15,8 @@ import (
 func typedSettings(change map[string]string) url.Values {
 	form := url.Values{
 		"origins": {"https://loja.example.com\r\nhttps://checkout.example.com"}, "hosts": {"loja.example.com"}, "passing_hosts": {""},
-		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "window_days": {"30"}, "hold_days": {"30"},
+		"consent_policy": {"none"}, "payout_rule": {"coupon_first"}, "unproven": {"review"}, "self_purchase": {"review"},
+		"window_days": {"30"}, "hold_days": {"30"},
 		"delivered_hold_days": {"15"},
 		"minimum_payout":      {"1.050,50"}, "half_life_days": {"7"}, "timezone": {"America/Sao_Paulo"}, "currency": {"BRL"}, "country": {"BR"},
 		"events_per_second": {"0"}, "burst": {"0"}, "pay_recurring": {"yes"}, "retention_days": {"0"}, "step": {"save"},
@@ -51,6 +52,7 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 		"hosts":               {"https://loja.example.com", "is no host"},
 		"consent_policy":      {"maybe", "choose one of the list"},
 		"unproven":            {"", "choose one of the list"},
+		"self_purchase":       {"perhaps", "choose one of the list"},
 		"timezone":            {"Mars", "is no IANA time zone"},
 		"currency":            {"Reais", "ISO 4217"},
 		"events_per_second":   {"x", "must be a number"},

@@ -23,12 +23,14 @@ func TestAnOrdersWarningsAreAmongTheEvents(t *testing.T) {
 		wire.Warning{Field: "customer.phone", Code: "a_newer_code", Message: "is odd"})
 	put("1002", wire.KindOrder)
 	_, news := s.feed(owner, nil)
-	if !contains(news.HTML, "Order 1001", "taken, 2 fields do not count", "discount_code, customer.phone", "did you mean discountCode?", "is odd",
+	if !contains(news.HTML, "Order 1001", "taken, 2 fields do not count", "discount_code, customer.phone",
+		"did you mean discountCode?", "is odd",
 		`href="/dashboard/order?company=`+s.live+`&amp;id=1001"`) || contains(news.HTML, "1002") || contains(news.HTML, "maria") {
 		t.Errorf("%s", news.HTML)
 	}
 	put("1003", wire.KindOrder, wire.Warning{Field: "number", Code: "invalid_format", Message: "x"})
-	if _, later := s.feed(owner, url.Values{"after": {news.Cursor}, "show": {"order"}}); later.Count != 1 || !contains(later.HTML, "Order 1003") {
+	_, later := s.feed(owner, url.Values{"after": {news.Cursor}, "show": {"order"}})
+	if later.Count != 1 || !contains(later.HTML, "Order 1003") {
 		t.Errorf("%+v", later)
 	}
 	s.event(s.live, "ADD_TO_CART", "https://loja.example.com/", nil)

@@ -78,7 +78,7 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 
 // Retentions in milliseconds. shortRetention is a night and a morning in which
 // nobody repairs a processor; longPersonal is how long commerce.v1 keeps personal
-// fields by default (docs/wire.md, "Other topics").
+// fields by default (docs/notes/wire.md, "Topics").
 const (
 	shortRetention = int64(24 * time.Hour / time.Millisecond)
 	longPersonal   = int64(7 * 24 * time.Hour / time.Millisecond)

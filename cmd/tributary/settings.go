@@ -61,6 +61,10 @@ var settings = []setting{
 			" (it waits for a decision), " + commerce.UnprovenIgnore + ", or " + commerce.UnprovenPay +
 			" (anybody who knows a customer's e-mail can then claim the sale)",
 		func(s *commerce.Settings) any { return &s.Unproven }},
+	{"self-purchase", "self_purchase",
+		"what is done with the commission where the order's customer is the influencer: " + commerce.SelfPurchaseReview +
+			" (it waits for a decision), " + commerce.SelfPurchaseDeny + " or " + commerce.SelfPurchasePay,
+		func(s *commerce.Settings) any { return &s.SelfPurchase }},
 	{"passing-host", "passing_hosts",
 		"host through which a shopper passes on the way to an order, such as a payment page: never a touch; with - before it one that is " +
 			"known by itself and shall count; repeat or separate by commas",

@@ -18,16 +18,16 @@ declare
   distributed constant text[] := array[
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
-    'former_name', 'influencer_personal', 'influencer_identity',
+    'former_name', 'influencer_personal', 'influencer_identity', 'self_purchase',
     'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'evidence_snapshot',
-    'stream', 'delivery_day', 'delivery_source', 'delivery_seen',
+    'stream', 'delivery_day', 'delivery_source', 'delivery_seen', 'refused_origin',
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
     -- outcomes
     'payout', 'ledger_entry', 'manual_entry', 'closed_day', 'agreement_queue', 'recompute', 'recompute_span',
-    'statement', 'statement_party', 'statement_payment', 'statement_link',
+    'statement', 'statement_party', 'statement_payment', 'statement_withholding', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
     'shopper_day', 'traffic_day', 'click_day', 'nonconverting_day', 'nonconverting_count', 'sign_report'
@@ -41,7 +41,7 @@ declare
   ];
   -- Of the control plane, plain tables of the coordinator: nothing is done with them.
   untouched constant text[] := array[
-    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'invitation',
+    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'log_in_made', 'invitation',
     'short_code', 'recompute_company', 'sign_job', 'schema_migration', 'oldest_program', 'installation'
   ];
   name text;

@@ -13,7 +13,7 @@ import (
 // Decide computes an order's outcome. The same case under the same rules always has
 // the same outcome.
 func (x *Index) Decide(c facts.Case) facts.Outcome {
-	order := x.orderOf(&c.Order)
+	order := x.orderOf(&c)
 	found := x.join(&c)
 	ofVisitors, cut := x.modelTouches(order, found)
 	if cut {
@@ -24,7 +24,7 @@ func (x *Index) Decide(c facts.Case) facts.Outcome {
 	if e.cut && !cut {
 		found.cuts = append(found.cuts, facts.Cut{What: facts.CutEvents, Limit: facts.HubOfEvents})
 	}
-	paid := x.decidePayout(order, &c, e.coupon, e.link, e.review)
+	paid := withDenied(x.decidePayout(order, &c, e.paid, e.link, e.review), e.denied)
 	if e.hidden && paid.reason == facts.ReasonNoWinner {
 		paid.reason = facts.ReasonHidden
 	}
@@ -49,7 +49,7 @@ func (p *payout) stored(o *Order) facts.Payout {
 	out := facts.Payout{State: p.state(o), Reason: p.reason, BaseMinor: o.base(), CommissionMinor: p.commission, FixedBRLMinor: p.fixedBRL}
 	if w := p.winner; w != nil {
 		out.InfluencerID, out.CampaignID, out.Evidence, out.CouponID, out.Proof = w.influencerID, w.campaignID, w.evidence, w.couponID, w.proof
-		out.Reason = cmp.Or(p.reason, w.reason)
+		out.Reason = cmp.Or(p.reason, w.waitsFor())
 	}
 	if o.Status == commerce.OrderCancelled {
 		out.CommissionMinor, out.FixedBRLMinor = 0, 0

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -45,10 +46,10 @@ func givenTo(given *claim, others ...*claim) (p payout) {
 	return p
 }
 
-// explainDecisions says what the merchant decided in disputes about an order.
-func (x *Index) explainDecisions(decisions facts.Decisions) (list []facts.ExplainedDecision) {
+// explainDecisions says what the merchant decided in disputes about an order, and about influencers who are its customer.
+func (x *Index) explainDecisions(o *Order, decisions facts.Decisions) (list []facts.ExplainedDecision) {
 	for i := range decisions {
-		if d := &decisions[i]; d.IsDispute() {
+		if d := &decisions[i]; d.IsDispute() || slices.Contains(o.own, d.InfluencerID) && d.Decision != commerce.EvidenceWithdraw {
 			list = append(list, facts.ExplainedDecision{
 				Influencer: x.InfluencerName(d.InfluencerID), InfluencerID: d.InfluencerID, Decision: d.Decision, By: d.Actor,
 				At: d.AcceptedAt.UTC().Format(instantFormat), Reason: d.Reason,

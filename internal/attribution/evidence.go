@@ -13,17 +13,28 @@ type claim struct {
 	evidence                 facts.Evidence
 	couponID                 string
 	proof                    facts.Proof
-	reason                   facts.Reason // why it waits for a decision; empty: it does not
+	reason                   facts.Reason // why it is no proof; empty: it is
+	self                     bool         // the influencer is the order's customer, and that waits for a decision
+}
+
+// waitsFor returns why a claim waits for the merchant's decision, and "" for one that does not.
+func (cl *claim) waitsFor() facts.Reason {
+	if cl.self {
+		return facts.ReasonSelfPurchase
+	}
+	return cl.reason
 }
 
 // evidence is what the payout decides by. Each claim may be nil.
 type evidence struct {
 	touches []Touch // those of the payout, oldest first
-	coupon  *claim
-	link    *claim // proven
-	review  *claim // what a decision of the merchant's could make a link; nil where there is a link
-	cut     bool   // some accepted touches are left out
-	hidden  bool   // there may have been a claim to review: a limit that strangers can reach left claims out
+	coupon  *claim  // of the order's code; for the channels, too
+	paid    *claim  // the same, unless the influencer is the order's customer
+	link    *claim  // proven
+	review  *claim  // what a decision of the merchant's could make a link; nil where there is a link
+	cut     bool    // some accepted touches are left out
+	denied  []claim // of influencers who get nothing, being the order's customer
+	hidden  bool    // there may have been a claim to review: a limit that strangers can reach left claims out
 }
 
 // evidenceOf returns the evidence for an order. found are the touches of its visitors, of which
@@ -38,12 +49,13 @@ func (x *Index) evidenceOf(o *Order, c *facts.Case, j joined, found []Touch, cut
 			t.Proof = facts.ProofRefused
 		}
 	}
+	e.paid = e.next(o, c.Decisions, func(skip []string) *claim { return e.coupon.unlessOf(skip) })
 	if o.Source.Or(commerce.SourceWeb) == commerce.SourceMarketplace {
 		return e // takes no link evidence
 	}
-	e.link = linkClaim(e.touches)
+	e.link = e.next(o, c.Decisions, func(skip []string) *claim { return linkClaim(e.touches, skip) })
 	if e.link == nil && o.Status != commerce.OrderCancelled {
-		e.review = x.reviewClaim(o, c, e.touches, all)
+		e.review = e.next(o, c.Decisions, func(skip []string) *claim { return x.reviewClaim(o, c, e.touches, all, skip) })
 		e.hidden = e.coupon == nil && e.review == nil && o.settings.Unproven != commerce.UnprovenIgnore && j.hidden
 	}
 	return e
@@ -179,12 +191,13 @@ func (x *Index) withOrderTouchOfPayout(o *Order, touches []Touch) []Touch {
 
 // linkClaim returns the claim of the last touch that belongs to an influencer, and
 // nil where there is none. One after the checkout counts only where the merchant
-// accepted it and no other touch is an influencer's.
-func linkClaim(touches []Touch) *claim {
-	if t := lastTouch(touches, func(t *Touch) bool { return t.Proof != facts.ProofRefused && !t.AfterCheckout }); t != nil {
+// accepted it and no other touch is an influencer's. Those of the influencers to skip count not.
+func linkClaim(touches []Touch, skip []string) *claim {
+	counts := func(t *Touch) bool { return !slices.Contains(skip, t.InfluencerID) }
+	if t := lastTouch(touches, func(t *Touch) bool { return counts(t) && t.Proof != facts.ProofRefused && !t.AfterCheckout }); t != nil {
 		return claimOf(t)
 	}
-	if t := lastTouch(touches, func(t *Touch) bool { return t.Proof == facts.ProofAccepted }); t != nil {
+	if t := lastTouch(touches, func(t *Touch) bool { return counts(t) && t.Proof == facts.ProofAccepted }); t != nil {
 		return claimOf(t)
 	}
 	return nil
@@ -192,8 +205,8 @@ func linkClaim(touches []Touch) *claim {
 
 // reviewClaim returns the claim of the last influencer's touch that waits for the
 // merchant's decision, since nothing proves it or it came after the checkout. It
-// returns nil where there is none.
-func (x *Index) reviewClaim(o *Order, c *facts.Case, proven, all []Touch) *claim {
+// returns nil where there is none. Those of the influencers to skip count not.
+func (x *Index) reviewClaim(o *Order, c *facts.Case, proven, all []Touch, skip []string) *claim {
 	waits, places := slices.Clone(proven), placesOf(proven)
 	for _, t := range all {
 		if _, known := places[t.ID]; !known && x.unproven(o, t.InfluencerID) == commerce.UnprovenReview {
@@ -202,7 +215,9 @@ func (x *Index) reviewClaim(o *Order, c *facts.Case, proven, all []Touch) *claim
 		}
 	}
 	slices.SortStableFunc(waits, compareTouches)
-	t := lastTouch(waits, func(t *Touch) bool { return !c.Decisions.Refuses(t.InfluencerID) })
+	t := lastTouch(waits, func(t *Touch) bool {
+		return !c.Decisions.Refuses(t.InfluencerID) && !slices.Contains(skip, t.InfluencerID)
+	})
 	if t == nil {
 		return nil
 	}

@@ -28,7 +28,8 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 	}
 	e.Order.Test, e.Order.Refunds = o.isTest(), facts.ShowRefunds(o.Order)
 	_, e.Order.Codes = x.decidingCode(o)
-	e.Decisions = x.explainDecisions(c.Decisions)
+	e.Decisions = x.explainDecisions(o, c.Decisions)
+	e.Order.CustomerIs = x.explainCustomer(o, ev, touches, c.Decisions)
 	strength := map[facts.KeyKind]int{}
 	for i, kind := range facts.JoinKinds {
 		strength[kind] = len(facts.JoinKinds) - i
@@ -53,8 +54,10 @@ func (x *Index) explain(o *Order, c *facts.Case, found joined, touches []Touch, 
 		}
 		e.Models[d.model] = parts
 	}
-	e.Counterfactual.WithoutCoupon = x.explainPayout(o, x.decidePayout(o, c, nil, ev.link, ev.review))
-	e.Counterfactual.WithoutLink = x.explainPayout(o, x.decidePayout(o, c, ev.coupon, nil, nil))
+	e.Counterfactual.WithoutCoupon = x.explainPayout(o,
+		withDenied(x.decidePayout(o, c, nil, ev.link, ev.review), deniedBy(facts.EvidenceLink, ev.denied)))
+	e.Counterfactual.WithoutLink = x.explainPayout(o,
+		withDenied(x.decidePayout(o, c, ev.paid, nil, nil), deniedBy(facts.EvidenceCoupon, ev.denied)))
 	return e
 }
 

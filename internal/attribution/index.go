@@ -23,6 +23,7 @@ type Index struct {
 	links       map[string]*facts.Link         // by code
 	coupons     map[string][]*facts.Coupon     // by folded code
 	costs       map[string][]*facts.Cost       // by influencer id
+	identities  map[facts.Key][]facts.Identity
 	calculator  *models.Calculator
 	origins     map[string]bool // see OriginOf
 	windows     []time.Duration // see Windows
@@ -64,6 +65,10 @@ func NewIndex(rules *facts.Rules) *Index {
 	}
 	for _, list := range x.costs {
 		slices.SortFunc(list, func(a, b *facts.Cost) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	x.identities = make(map[facts.Key][]facts.Identity, len(rules.Identities))
+	for _, i := range rules.Identities {
+		x.identities[i.Key] = append(x.identities[i.Key], i)
 	}
 	return x
 }

@@ -18,13 +18,19 @@ type Order struct {
 	Codes []string // facts.OrderCodes: in the order in which they are tried
 
 	settings facts.Settings // in force when the order was created
+	own      []string       // the influencers who are its customer, sorted
+	denied   []string       // those of them who get nothing for it
 }
 
-// orderOf returns what the payout reads of an order.
-func (x *Index) orderOf(o *wire.Order) *Order {
+// orderOf returns what the payout reads of a case's order.
+func (x *Index) orderOf(c *facts.Case) *Order {
+	o := &c.Order
 	settings := x.rules.SettingsAt(o.CreatedAt)
 	settings.Unproven = cmp.Or(settings.Unproven, commerce.UnprovenReview)
-	return &Order{Order: o, Day: x.DayOf(o.CreatedAt), Codes: facts.OrderCodes(o), settings: settings}
+	settings.SelfPurchase = cmp.Or(settings.SelfPurchase, commerce.SelfPurchaseReview)
+	order := &Order{Order: o, Day: x.DayOf(o.CreatedAt), Codes: facts.OrderCodes(o), settings: settings, own: x.customersOf(c)}
+	order.denied = order.deniedOf(c.Decisions)
+	return order
 }
 
 // base returns what commission is earned on, in minor units: the total without
@@ -213,7 +219,7 @@ func (p *payout) state(o *Order) facts.PayoutState {
 	switch {
 	case p.reason != "":
 		return facts.PayoutNone
-	case p.winner.reason != "":
+	case p.winner.waitsFor() != "":
 		return facts.PayoutReview
 	case o.Status == commerce.OrderApproved:
 		return facts.PayoutEarned

@@ -16,7 +16,7 @@ func TestTheTouchesOfThePayoutAreTheirOwn(t *testing.T) {
 		c := sale(nil, at(0, "/?utm_campaign=ana"), at(40, "/"), at(50, "/?utm_source=google&utm_medium=cpc"))
 		change(&c)
 		x := shop(nil)
-		o := x.orderOf(&c.Order)
+		o := x.orderOf(&c)
 		j := x.join(&c)
 		ofModels, cut := x.modelTouches(o, j)
 		if allProven(o, j) != shared {

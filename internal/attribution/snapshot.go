@@ -16,7 +16,7 @@ func (x *Index) Snapshot(c facts.Case, now time.Time) facts.EvidenceSnapshot {
 	if c.Snapshot != nil {
 		return *c.Snapshot
 	}
-	order := x.orderOf(&c.Order)
+	order := x.orderOf(&c)
 	j := x.join(&c)
 	path := facts.SnapshotPath{Cuts: j.cuts, Hidden: j.hidden, PaidAsModels: allProven(order, j)}
 	for _, k := range j.keys {

@@ -68,3 +68,10 @@ type Erasure struct {
 	DoneAt    time.Time // of a list; zero: it is not done
 	Kinds     []string  // of a list: of what the person was named by, as DataSubject.Kinds
 }
+
+// PersonFile says whose data is written to a file, and by whom: it is in the audit log, without who the person is.
+type PersonFile struct {
+	CompanyID string
+	At        time.Time
+	Kinds     []string // DataSubject.Kinds
+}

@@ -122,7 +122,8 @@ func TestSettingsTellEveryRuleTheyBreak(t *testing.T) {
 	}
 	f("", func(*NewStore) {})
 	f("name empty; country invalid_value; timezone invalid_value; currency invalid_value; consent_policy invalid_value; "+
-		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value; minimum_payout out_of_range",
+		"payout_rule invalid_value; window_days out_of_range; half_life_days out_of_range; unproven invalid_value; "+
+		"self_purchase invalid_value; minimum_payout out_of_range",
 		func(s *NewStore) { *s = NewStore{} })
 	f("country invalid_value", func(s *NewStore) { s.Country = "br" })
 	f("timezone invalid_value", func(s *NewStore) { s.Timezone = "Local" })

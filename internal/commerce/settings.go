@@ -30,6 +30,14 @@ const (
 	UnprovenPay    = "pay"
 )
 
+// What is done with the commission on an order whose customer is the influencer
+// (docs/attribution.md, "Self-purchase").
+const (
+	SelfPurchaseReview = "review" // it waits for a decision
+	SelfPurchaseDeny   = "deny"
+	SelfPurchasePay    = "pay"
+)
+
 // What a merchant may decide about an influencer's link evidence for an order.
 const (
 	EvidenceAccept   = "accept"
@@ -57,6 +65,7 @@ var (
 	PayoutRules     = []string{CouponFirst, LastTouch}
 
 	UnprovenRules     = []string{UnprovenReview, UnprovenIgnore, UnprovenPay}
+	SelfPurchaseRules = []string{SelfPurchaseReview, SelfPurchaseDeny, SelfPurchasePay}
 	EvidenceDecisions = []string{EvidenceAccept, EvidenceRefuse, EvidenceWithdraw}
 	DisputeDecisions  = []string{DisputeAssign, DisputeDeny, DisputeRelease}
 )
@@ -96,6 +105,7 @@ type Settings struct {
 	PayRecurring  bool     // recurring subscription orders earn
 	WithoutTax    bool     // the base of commissions is without the tax that an order contains
 	Unproven      string   // one of UnprovenRules
+	SelfPurchase  string   // one of SelfPurchaseRules
 	PassingHosts  []string // see Passing: hosts to add to those that are known, or with "-" before them to take away
 	HoldDays      int      // from an order's approval until its commission may be paid, 0 to 365; of a new store 0 is 30
 	// DeliveredHoldDays is the same from an order's delivery, where that is known, 0 to 365; of a new store 0 is
@@ -136,7 +146,7 @@ func (s Settings) LeastRetention() int { return s.WindowDays + s.HoldDays + Rete
 func (s Settings) ofOrders() Settings {
 	return Settings{
 		PayoutRule: s.PayoutRule, WindowDays: s.WindowDays, HalfLifeDays: s.HalfLifeDays, CountDirect: s.CountDirect,
-		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, HoldDays: s.HoldDays,
+		PayRecurring: s.PayRecurring, WithoutTax: s.WithoutTax, Unproven: s.Unproven, SelfPurchase: s.SelfPurchase, HoldDays: s.HoldDays,
 		DeliveredHoldDays: s.DeliveredHoldDays, PassingHosts: s.PassingHosts,
 	}
 }
@@ -167,6 +177,7 @@ func (s *Settings) Defaults() {
 	s.WindowDays = cmp.Or(s.WindowDays, 30)
 	s.HalfLifeDays = cmp.Or(s.HalfLifeDays, 7)
 	s.Unproven = cmp.Or(s.Unproven, UnprovenReview)
+	s.SelfPurchase = cmp.Or(s.SelfPurchase, SelfPurchaseReview)
 	s.HoldDays = cmp.Or(s.HoldDays, 30)
 	s.DeliveredHoldDays = cmp.Or(s.DeliveredHoldDays, DefaultDeliveredHold)
 	s.MinimumPayout = cmp.Or(s.MinimumPayout, "0")
@@ -215,6 +226,7 @@ func (s Settings) Check() (bad Violations) {
 	bad.days("window_days", s.WindowDays)
 	bad.days("half_life_days", s.HalfLifeDays)
 	bad.word(body, "unproven", s.Unproven, UnprovenRules...)
+	bad.word(body, "self_purchase", s.SelfPurchase, SelfPurchaseRules...)
 	if s.HoldDays < 0 || s.HoldDays > mostDays {
 		bad.Add("hold_days", CodeOutOfRange, "must be from 0 to %d", mostDays)
 	}

@@ -22,6 +22,10 @@ type Case struct {
 	ApprovedSince time.Time // when the unbroken run of approved versions began; zero: the order is not approved
 	Decisions     Decisions
 
+	// SelfPurchases are the influencers who are the order's customer by keys that are erased; those that are
+	// stored show the others.
+	SelfPurchases []string
+
 	Snapshot *EvidenceSnapshot // the order's evidence, where it is snapshotted: then Keys and Visitors are empty. nil: it is not
 }
 

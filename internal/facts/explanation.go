@@ -17,7 +17,7 @@ type Explanation struct {
 	Keys           []ExplainedKey             `json:"keys"`
 	Touches        []ExplainedTouch           `json:"touches"`
 	Cuts           []Cut                      `json:"cuts"`
-	Decisions      []ExplainedDecision        `json:"decisions,omitempty"` // in disputes
+	Decisions      []ExplainedDecision        `json:"decisions,omitempty"` // in disputes, and about order.customer_is
 	Payout         ExplainedPayout            `json:"payout"`
 	Models         map[string][]ExplainedPart `json:"models"`
 	Counterfactual ExplainedCounterfactual    `json:"counterfactual"`
@@ -33,10 +33,19 @@ type ExplainedOrder struct {
 	Status    int         `json:"status"`    // commerce.OrderApproved …
 	Day       string      `json:"day"`       // YYYY-MM-DD in the store's time zone
 
+	// CustomerIs are those of the influencers whom the order's evidence names who are its customer.
+	CustomerIs []ExplainedCustomer `json:"customer_is,omitempty"`
+
 	Tax     json.Number     `json:"tax,omitempty"` // that the total contains; absent: none was sent
 	Test    bool            `json:"test,omitempty"`
 	Codes   []ExplainedCode `json:"codes,omitempty"` // of discountCodes, in the order in which they were sent
 	Refunds []ShownRefund   `json:"refunds,omitempty"`
+}
+
+// ExplainedCustomer is an influencer who is an order's customer.
+type ExplainedCustomer struct {
+	Influencer   string `json:"influencer"`
+	InfluencerID string `json:"influencer_id"`
 }
 
 // ExplainedKey is one key of the order.
@@ -80,14 +89,14 @@ type ExplainedTouch struct {
 	Reason       string  `json:"reason,omitempty"` // why it is not used, or takes no payout: Reason.Words
 }
 
-// ExplainedDecision is what the merchant decided in a dispute about an influencer.
+// ExplainedDecision is what the merchant decided about an influencer: in a dispute, or about one who is the order's customer.
 type ExplainedDecision struct {
 	Influencer   string `json:"influencer"`
 	InfluencerID string `json:"influencer_id"`
-	Decision     string `json:"decision"` // one of commerce.DisputeDecisions
+	Decision     string `json:"decision"` // one of commerce.DisputeDecisions, or to accept or refuse
 	By           string `json:"by"`       // "user/<userId>", "key/<keyId>" or "cli"
 	At           string `json:"at"`       // RFC 3339, UTC, milliseconds
-	Reason       string `json:"reason"`
+	Reason       string `json:"reason"`   // of a dispute
 }
 
 // Cut is evidence that a limit left out.

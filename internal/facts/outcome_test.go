@@ -123,7 +123,7 @@ func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 	reasons := []Reason{
 		ReasonNoWinner, ReasonHidden, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
 		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout,
-		ReasonRefused, ReasonPayoutAlone,
+		ReasonRefused, ReasonPayoutAlone, ReasonSelfPurchase,
 		ReasonTest, ReasonAssigned, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
 	}
 	seen := map[string]bool{}

@@ -2,10 +2,19 @@ package facts
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 )
+
+// Identity is a key by which an order names an influencer as its own customer. It counts for orders that
+// were created from Since on until Until.
+type Identity struct {
+	InfluencerID string
+	Key
+	Since, Until time.Time // Until is exclusive; zero: it goes on
+}
 
 // PartnerKeys returns the keyed hashes of an influencer's e-mail, phone and document, of those that a
 // change has, by each hashing secret: as those of an order's customer are made. A document is a key

@@ -27,6 +27,10 @@ const (
 	ReasonAfterCheckout Reason = "after_checkout"
 )
 
+// ReasonSelfPurchase says that an influencer bought by the own coupon or link: the commission waits for the
+// merchant's decision, or nothing is earned.
+const ReasonSelfPurchase Reason = "self_purchase"
+
 // Reasons why a claim or a touch does not count.
 const (
 	ReasonLinkBeatsCoupon Reason = "link_beats_coupon"
@@ -58,6 +62,7 @@ var reasonWords = map[Reason]string{
 	ReasonMarketplace:     "marketplace orders take no link evidence",
 	ReasonUnproven:        "nothing proves that the buyer is who came by this link; the store decides",
 	ReasonAfterCheckout:   "the link was opened after the checkout had begun; the store decides",
+	ReasonSelfPurchase:    "the customer of this order is the influencer",
 	ReasonRefused:         "the store refused this influencer's link for the order",
 	ReasonPayoutAlone:     "counts for the payout alone; in the models other touches stand for it",
 	ReasonCodeNothing:     "it took nothing off",

@@ -31,6 +31,7 @@ type Rules struct {
 	Links       []Link
 	Coupons     []Coupon
 	Costs       []Cost
+	Identities  []Identity // that tell one influencer from all others
 }
 
 // Settings decide about the orders that were created while they were in force.
@@ -42,6 +43,7 @@ type Settings struct {
 	PayRecurring bool          // recurring orders earn too
 	WithoutTax   bool          // the base of commissions is without tax
 	Unproven     string        // one of commerce.UnprovenRules; empty: review
+	SelfPurchase string        // one of commerce.SelfPurchaseRules; empty: review
 	HoldDays     int           // from an order's approval until its commission may be paid
 	// DeliveredHoldDays is the same from its delivery, where that is known.
 	DeliveredHoldDays int

@@ -1,14 +1,50 @@
 package fraud
 
+import "slices"
+
 // The bounds of SameBuyer.
 const (
 	buyerOrders = 5  // of one buyer by one influencer, at least
 	buyerPoints = 15 // of a hundred: above the usual by that much at least
 )
 
-// sameBuyer finds influencers of whose orders one buyer made a large part. A store
-// knows influencers by name only, so it cannot be known whether the buyer is the
-// influencer.
+// selfPurchaseOrders is how many orders make a sign: an e-mail may be typed by mistake, or by somebody else, once or twice.
+const selfPurchaseOrders = 3
+
+// selfPurchases finds influencers who are the customer of several orders that their own evidence names. It is known who the
+// customer is, so the rate need not stand out.
+func selfPurchases(sales []Sale) (found []Signal) {
+	rates, concerned := map[string]Rate{}, map[string][]*Sale{}
+	var all Rate
+	for i := range sales {
+		s := &sales[i]
+		for _, customer := range s.Customers {
+			rates[customer] = rates[customer].plus(Rate{Count: 1})
+			concerned[customer] = append(concerned[customer], s)
+		}
+		of := s.Customers
+		if s.Influencer != "" && !slices.Contains(of, s.Influencer) {
+			of = append(slices.Clone(of), s.Influencer)
+		}
+		for _, influencer := range of {
+			rates[influencer] = rates[influencer].plus(Rate{Of: 1})
+		}
+		all = all.plus(Rate{len(s.Customers), len(of)})
+	}
+	for _, name := range sortedKeys(rates) {
+		r := rates[name]
+		if r.Count < selfPurchaseOrders {
+			continue
+		}
+		s := sign(SelfPurchase, name, r, Rate{all.Count - r.Count, all.Of - r.Of}, concerned[name])
+		s.Costs = costs(paidTo(name, concerned[name]))
+		found = append(found, s)
+	}
+	return found
+}
+
+// sameBuyer finds influencers of whose orders one buyer made a large part. Of an influencer without details it cannot be
+// known whether the buyer is the influencer.
 func sameBuyer(sales []Sale, buyers []string) []Signal {
 	return most(sales, SameBuyer, buyerOrders, buyerPoints, func(i int) (string, bool) { return buyers[i], true })
 }

@@ -15,6 +15,7 @@ func Find(sales []Sale, checkouts []Checkout) []Signal {
 	return slices.Concat(
 		spread(sales, buyers),
 		touchSigns(sales), // after the checkout, unproven
+		selfPurchases(sales),
 		sameBuyer(sales, buyers),
 		shared(sales, buyers, SharedPlace, func(s *Sale) string { return s.Place }),
 		shared(sales, buyers, SharedNetwork, func(s *Sale) string { return s.Network }),

@@ -12,12 +12,13 @@ type Sale struct {
 	Commission int64  // minor units: earned, expected or waiting for a decision
 	FixedBRL   int64  // centavos: fixed fees of an order in another currency
 
-	Influencer string  // id of who is paid, or waits; "": nobody
-	Code       string  // the coupon that decided for Influencer, folded; "": none did
-	Touches    []Touch // of influencers, each within the window before the order
-	Last       Last    // the newest of Influencer's touches
-	Visit      *Visit  // what the event of Last tells; nil: there is none, or it is removed by age
-	Source     string  // where the last visit that was not direct came from; "": unknown
+	Influencer string   // id of who is paid, or waits; "": nobody
+	Code       string   // the coupon that decided for Influencer, folded; "": none did
+	Customers  []string // influencers whom the order's evidence names, and who are its customer
+	Touches    []Touch  // of influencers, each within the window before the order
+	Last       Last     // the newest of Influencer's touches
+	Visit      *Visit   // what the event of Last tells; nil: there is none, or it is removed by age
+	Source     string   // where the last visit that was not direct came from; "": unknown
 
 	Buyers  []string // digests of what names the buyer: customer, e-mail, phone
 	Place   string   // digest of the buyer's postal code; "": unknown
@@ -54,6 +55,7 @@ type Kind string
 const (
 	CouponSpread  Kind = "coupon_spread"  // a code is used by ever more buyers who never came by its influencer
 	AfterCheckout Kind = "after_checkout" // an influencer's links are opened when the checkout has begun
+	SelfPurchase  Kind = "self_purchase"  // an influencer is the customer of orders by the own coupon or links
 	SameBuyer     Kind = "same_buyer"     // one buyer makes a large part of an influencer's orders
 	SharedPlace   Kind = "shared_place"   // many buyers of one postal code use one code
 	SharedNetwork Kind = "shared_network" // many buyers of one network use one code

@@ -15,6 +15,9 @@ func (s *Signal) Text(name string) string {
 	case Unproven:
 		return fmt.Sprintf("In %d of %d orders nothing proves that the buyer came by %s; with other influencers in %d of %d.", seen.Count,
 			seen.Of, name, usual.Count, usual.Of)
+	case SelfPurchase:
+		return fmt.Sprintf("In %d of %d orders by %s the influencer is the customer; with other influencers in %d of %d.", seen.Count, seen.Of,
+			name, usual.Count, usual.Of)
 	case SameBuyer:
 		return fmt.Sprintf("One buyer made %d of the %d orders by %s; with other influencers the buyer with the most made %d of %d.", seen.Count,
 			seen.Of, name, usual.Count, usual.Of)

@@ -25,7 +25,7 @@ type TopicPlan struct {
 }
 
 // commerceRetentionMs is how long orders' personal fields stay on Kafka: 7 days
-// (docs/wire.md, "Other topics").
+// (docs/notes/wire.md, "Topics").
 const commerceRetentionMs = 7 * 24 * 60 * 60 * 1000
 
 // EnsureTopics creates the missing topics and refuses a cluster whose events

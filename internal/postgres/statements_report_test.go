@@ -3,8 +3,11 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -45,6 +48,11 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.Signals(ctx, company)
 	must(err)
+	person := []facts.Key{{Kind: facts.KeyEmail, Value: "k1:e"}}
+	fix.Came(wire.Event{CompanyID: company, EventID: uuid.Must(uuid.NewV7()).String(), Event: "PAGE_VIEW", ReceivedAt: noon, Timestamp: noon,
+		VisitorID: "0199f3a0-0000-7000-8000-00000000000a", Identity: wire.Identity{EmailKey: "k1:e"}, Bot: wire.BotNone})
+	fix.Key(company, "1", person[0], noon)
+	must(db.WritePerson(ctx, commerce.PersonFile{CompanyID: company, At: noon}, person, io.Discard))
 	_, err = db.RefusedOrigins(ctx, company, noon)
 	must(err)
 	_, err = db.HasOrders(ctx, company)

@@ -1,4 +1,4 @@
-// Package wire holds the shapes of the records on Kafka's topics (docs/wire.md),
+// Package wire holds the shapes of the records on Kafka's topics (docs/notes/wire.md),
 // shared by whoever writes and whoever reads them.
 //
 // What may enter: plain data and its JSON encoding. No I/O, no rules, no

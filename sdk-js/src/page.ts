@@ -14,7 +14,7 @@ export interface Entry {
   id_: string;
   /** Of localStorage. */
   key_: string;
-  /** The raw envelope (docs/wire.md). */
+  /** The raw envelope (docs/notes/wire.md). */
   raw_: any[];
   /** The envelope as JSON text, once it is complete. */
   text_?: string;

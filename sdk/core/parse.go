@@ -137,7 +137,7 @@ func (p *parser) object() {
 	}
 }
 
-// envelope reads a raw envelope (docs/wire.md, "Event (request)"):
+// envelope reads a raw envelope (docs/notes/wire.md, "Raw envelope"):
 // ["r1", eventId, timestamp, event, payload, identity, {…}].
 func (p *parser) envelope() {
 	p.in.Enter()

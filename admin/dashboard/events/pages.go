@@ -44,6 +44,10 @@ type Database interface {
 	// AskErasure may return commerce.ErrTooManyErasures.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
 	Erasures(ctx context.Context, companyID string, limit int) ([]commerce.Erasure, error)
+	// LogExport writes into the audit log that WritePerson is called.
+	LogExport(ctx context.Context, author commerce.Author, kinds []string, random io.Reader) error
+	// WritePerson writes as JSON what is stored about the person whom keys name. After an error the text is not whole.
+	WritePerson(ctx context.Context, p commerce.PersonFile, keys []facts.Key, to io.Writer) error
 	// ErasedUntil returns, of the digests of keys, those of erased persons, and until when
 	// the person's events were erased.
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
@@ -58,6 +62,7 @@ type Pages struct {
 	rules    RuleReader
 	hasher   *identity.Hasher
 	reading  *site.Turns // of pages whose events are read
+	writing  *site.Turns // of files of a person's data
 	indexMu  sync.Mutex
 	indexes  []*attribution.Index // of few companies, the one that was asked for first at the front; indexMu guards it
 }
@@ -68,7 +73,8 @@ func New(shared *site.Site, config Config, db Database) (*Pages, error) {
 		return nil, errNoRules
 	}
 	return &Pages{Site: shared, db: db, edgeURL: config.EdgeURL, eventLog: config.Log, rules: config.Rules, hasher: config.Hasher,
-		reading: site.NewTurns("events are being read", readsOfEvents, personsReads)}, nil
+		reading: site.NewTurns("events are being read", readsOfEvents, personsReads),
+		writing: site.NewTurns("files of a person's data are made", exportsAtOnce, 1)}, nil
 }
 
 // Routes are the pages and forms.

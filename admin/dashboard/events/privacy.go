@@ -29,6 +29,7 @@ func (s *Pages) privacyRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.PrivacyPath, Owner: true, Handle: s.privacy},
 		{Pattern: "POST " + site.PrivacyPath, Owner: true, Handle: s.erase},
+		{Pattern: "POST " + site.PrivacyPath + "/export", Owner: true, Handle: s.export},
 	}
 }
 
@@ -68,25 +69,14 @@ func (s *Pages) showPrivacy(w http.ResponseWriter, r *http.Request, v site.Reque
 	s.Render(w, r, status, "privacy.html", page)
 }
 
-// erase asks to erase a person, as POST /erasures does. What names the person goes no further than its keyed hashes.
+// erase asks to erase a person, as POST /erasures does.
 func (s *Pages) erase(w http.ResponseWriter, r *http.Request, v site.Request) {
-	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	f := erasureForm(v, r.PostForm)
-	person := commerce.DataSubject{Email: get("email"), Phone: get("phone"), CustomerID: get("customer_id")}
-	f.Refuse(person.Check(), nil)
-	if get("sure") != "yes" {
+	person, keys, err := s.subjectOf(r, v, f)
+	if r.PostForm.Get("sure") != "yes" {
 		f.Fail("sure", v.Lang.T("privacy.not_sure"))
 	}
-	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
-	if err != nil || s.hasher == nil {
-		s.Unavailable(w, r, errors.Join(err, errNoHasher))
-		return
-	}
-	keys, wrong := facts.SubjectKeys(person, s.hasher.Company(company.CompanyID, company.Country))
-	for _, field := range wrong {
-		f.Fail(field, v.Lang.T("privacy.nobody"))
-	}
-	if !f.Failed() {
+	if err == nil && !f.Failed() {
 		_, err = s.db.AskErasure(r.Context(), s.Author(v), person.Kinds(), keys, s.Random)
 	}
 	if errors.Is(err, commerce.ErrTooManyErasures) {
@@ -101,6 +91,75 @@ func (s *Pages) erase(w http.ResponseWriter, r *http.Request, v site.Request) {
 	default:
 		site.Done(w, r, site.StorePath(site.PrivacyPath, v.Current.CompanyID), "erasure_asked")
 	}
+}
+
+// subjectOf reads whom a form names, and fails its fields that name nobody. What names the person goes no further than
+// its keyed hashes.
+func (s *Pages) subjectOf(r *http.Request, v site.Request, f *site.Form) (person commerce.DataSubject, keys []facts.Key, err error) {
+	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	person = commerce.DataSubject{Email: get("email"), Phone: get("phone"), CustomerID: get("customer_id")}
+	f.Refuse(person.Check(), nil)
+	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+	if err != nil || s.hasher == nil {
+		return person, nil, errors.Join(err, errNoHasher)
+	}
+	keys, wrong := facts.SubjectKeys(person, s.hasher.Company(company.CompanyID, company.Country))
+	for _, field := range wrong {
+		f.Fail(field, v.Lang.T("privacy.nobody"))
+	}
+	return person, keys, nil
+}
+
+// exportsAtOnce bounds the files of persons' data that are written at the same time.
+const exportsAtOnce = 2
+
+// export sends what is stored about a person as a file. The audit log says so before the first byte, not who it is.
+func (s *Pages) export(w http.ResponseWriter, r *http.Request, v site.Request) {
+	f := erasureForm(v, r.PostForm)
+	person, keys, err := s.subjectOf(r, v, f)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	if f.Failed() {
+		s.showPrivacy(w, r, v, http.StatusUnprocessableEntity, f)
+		return
+	}
+	end, err := s.writing.Take(r.Context(), v.Access.PersonID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	defer end()
+	if err := s.db.LogExport(r.Context(), s.Author(v), person.Kinds(), s.Random); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	file := &download{w: w, name: "person-" + s.DayOf(v) + ".json"}
+	err = s.db.WritePerson(r.Context(), commerce.PersonFile{CompanyID: v.Current.CompanyID, At: s.Now(), Kinds: person.Kinds()}, keys, file)
+	switch {
+	case err != nil && file.began:
+		panic(http.ErrAbortHandler) // the file is not whole: the connection ends in the middle
+	case err != nil:
+		s.Unavailable(w, r, err)
+	}
+}
+
+// download is an answer that is a file once its first bytes are written.
+type download struct {
+	w     http.ResponseWriter
+	name  string
+	began bool
+}
+
+// Write implements io.Writer.
+func (d *download) Write(b []byte) (int, error) {
+	if !d.began {
+		d.began = true
+		d.w.Header().Set("Content-Type", "application/json")
+		d.w.Header().Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
+	}
+	return d.w.Write(b)
 }
 
 var errNoHasher = errors.New("dashboard: there is no hashing secret: nobody can be found")

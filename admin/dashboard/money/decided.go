@@ -48,6 +48,12 @@ func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x fact
 			page.Withdraw = append(page.Withdraw, of)
 		}
 	}
+	for _, d := range x.Decisions {
+		of := whose{d.InfluencerID, d.Influencer}
+		if slices.Contains(commerce.EvidenceDecisions, d.Decision) && !slices.Contains(page.Withdraw, of) && !denied(x, d.InfluencerID) {
+			page.Withdraw = append(page.Withdraw, of)
+		}
+	}
 }
 
 func denied(x facts.Explanation, influencerID string) bool {

@@ -79,7 +79,7 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
 var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_",
-	"type": "keys.type_", "kind": "entry.", "unproven": "settings.unproven_",
+	"type": "keys.type_", "kind": "entry.", "unproven": "settings.unproven_", "self_purchase": "settings.self_purchase_",
 	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
 
 // details writes an entry's details.

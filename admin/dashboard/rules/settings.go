@@ -77,6 +77,8 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	group = v.Lang.T("settings.group_payout")
 	add(site.Field{Name: "payout_rule", Type: "select", Value: now.PayoutRule, Options: f.Options("rule", commerce.PayoutRules...)})
 	add(site.Field{Name: "unproven", Type: "select", Value: now.Unproven, Options: f.Options("unproven", commerce.UnprovenRules...)})
+	add(site.Field{Name: "self_purchase", Type: "select", Value: now.SelfPurchase,
+		Options: f.Options("self_purchase", commerce.SelfPurchaseRules...)})
 	add(site.Field{Name: "window_days", Type: "number", Required: true, Value: strconv.Itoa(now.WindowDays)})
 	add(site.Field{Name: "hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.HoldDays)})
 	add(site.Field{Name: "delivered_hold_days", Type: "number", Required: true, Value: strconv.Itoa(now.DeliveredHoldDays)})
@@ -198,7 +200,8 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 	given := commerce.Settings{
 		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
-		Unproven: word("unproven", commerce.UnprovenRules), WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
+		Unproven: word("unproven", commerce.UnprovenRules), SelfPurchase: word("self_purchase", commerce.SelfPurchaseRules),
+		WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
 		DeliveredHoldDays: whole("delivered_hold_days"),
 		HalfLifeDays:      whole("half_life_days"), MinimumPayout: commerce.FormatMinor(f.Money("minimum_payout", currency), currency),
 		PayRecurring: get("pay_recurring") == "yes", WithoutTax: get("commission_without_tax") == "yes",

@@ -52,7 +52,8 @@ func (t Tx) UnpackOrder(stored []byte) (wire.Order, error) {
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
-		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body
+		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body,
+			(select array_agg(p.influencer_id::text) from self_purchase p where p.company_id = o.company_id and p.order_id = o.order_id)
 		from orders o left join evidence_snapshot s on s.company_id = o.company_id and s.order_id = o.order_id
 		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
@@ -65,10 +66,11 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	var body []byte
 	var approved, snapshotAt time.Time
 	var path []byte
+	var self []string
 	var open []*facts.Case // without a snapshot
 	if _, err := pgx.ForEachRow(rows,
-		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&snapshotAt), &path}, func() (err error) {
-			c := &facts.Case{ApprovedSince: approved}
+		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&snapshotAt), &path, &self}, func() (err error) {
+			c := &facts.Case{ApprovedSince: approved, SelfPurchases: self}
 			if c.Order, err = t.UnpackOrder(body); err != nil {
 				return fmt.Errorf("order %s: %w", id, err)
 			}

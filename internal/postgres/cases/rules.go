@@ -67,6 +67,9 @@ func (t Tx) Rules(ctx context.Context, companyID string) (*facts.Rules, error) {
 	if err := readOwnUnproven(ctx, tx, rules); err != nil {
 		return nil, err
 	}
+	if rules.Identities, err = readIdentities(ctx, tx, companyID); err != nil {
+		return nil, err
+	}
 	if err := readFormerNames(ctx, tx, rules); err != nil {
 		return nil, err
 	}
@@ -115,7 +118,7 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 	var now settingsRow
 	err := tx.QueryRow(ctx, `
 		select rules_rev, timezone, hosts, origins, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-		commission_without_tax, unproven, hold_days, delivered_hold_days, passing_hosts, retention_days,
+		commission_without_tax, unproven, self_purchase, hold_days, delivered_hold_days, passing_hosts, retention_days,
 			exists (select 1 from erasure e where e.company_id = $1)
 		from company where company_id = $1`, rules.CompanyID).
 		Scan(append([]any{&rules.Rev, &timezone, &rules.Hosts, &rules.Origins},
@@ -135,7 +138,8 @@ func readSettings(ctx context.Context, tx pgx.Tx, rules *facts.Rules) error {
 		past.Settings = was.settings()
 		return past, nil
 	}, `
-		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
+		select until, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, self_purchase,
+		hold_days,
 		delivered_hold_days, passing_hosts
 		from past_setting where company_id = $1 order by until`, rules.CompanyID)
 	return err
@@ -149,7 +153,7 @@ type settingsRow struct {
 
 func (s *settingsRow) columns() []any {
 	return []any{&s.PayoutRule, &s.windowDays, &s.halfLifeDays, &s.IgnoreDirect, &s.PayRecurring, &s.WithoutTax, &s.Unproven,
-		&s.HoldDays, &s.DeliveredHoldDays, &s.PassingHosts}
+		&s.SelfPurchase, &s.HoldDays, &s.DeliveredHoldDays, &s.PassingHosts}
 }
 
 func (s *settingsRow) settings() facts.Settings {
@@ -193,4 +197,20 @@ func readOf(ctx context.Context, tx pgx.Tx, rules *facts.Rules, sql string, colu
 		return nil
 	})
 	return err
+}
+
+// readIdentities reads the keys that tell one influencer from all others.
+func readIdentities(ctx context.Context, tx pgx.Tx, companyID string) ([]facts.Identity, error) {
+	return postgres.Collect(ctx, tx, func(row pgx.CollectableRow) (i facts.Identity, err error) {
+		var kind int16
+		var key []byte
+		if err := row.Scan(&i.InfluencerID, &kind, &key, &i.Since, postgres.ZeroIfNull(&i.Until)); err != nil {
+			return i, err
+		}
+		i.Key, err = facts.UnpackKey(kind, key)
+		return i, err
+	}, `
+		select influencer_id::text, kind, key, since, until from influencer_identity
+		where company_id = $1 and not shared and not others and until is distinct from since
+		order by influencer_id, kind, key, since`, companyID)
 }

@@ -52,6 +52,9 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 			c.args(pgx.NamedArgs{"influencer_id": id})); err != nil {
 			return err
 		}
+		if err := c.shareIdentities(ctx, id); err != nil {
+			return err
+		}
 		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleArchived, InfluencerID: id})
 	})
 	if err != nil {

@@ -154,7 +154,7 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 		update company set country = @country, timezone = @timezone, currency = @currency, origins = @origins, hosts = @hosts, limits = @limits,
 			consent_policy = @consent_policy, payout_rule = @payout_rule, window_days = @window_days, half_life_days = @half_life_days,
 			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven,
-			hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
+			self_purchase = @self_purchase, hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
 			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days,
 			legal_name = @legal_name, tax_id = @tax_id
 		where company_id = @company_id`, args); err != nil {
@@ -193,14 +193,15 @@ func keepPast(ctx context.Context, tx pgx.Tx, companyID string, before commerce.
 		"company_id": companyID, "rev": rev, "until": now, "payout_rule": before.PayoutRule, "window_days": before.WindowDays,
 		"half_life_days": before.HalfLifeDays, "ignore_direct": !before.CountDirect, "pay_recurring": before.PayRecurring,
 		"commission_without_tax": before.WithoutTax,
-		"unproven":               before.Unproven, "hold_days": before.HoldDays, "delivered_hold_days": before.DeliveredHoldDays,
+		"unproven":               before.Unproven, "self_purchase": before.SelfPurchase,
+		"hold_days": before.HoldDays, "delivered_hold_days": before.DeliveredHoldDays,
 		"passing_hosts": notNil(before.PassingHosts),
 	}
 	_, err := tx.Exec(ctx, `
 		insert into past_setting (company_id, until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring,
-			commission_without_tax, unproven, hold_days, delivered_hold_days, passing_hosts)
+			commission_without_tax, unproven, self_purchase, hold_days, delivered_hold_days, passing_hosts)
 		values (@company_id, @until, @rev, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax,
-			@unproven, @hold_days, @delivered_hold_days, @passing_hosts)`, args)
+			@unproven, @self_purchase, @hold_days, @delivered_hold_days, @passing_hosts)`, args)
 	return err
 }
 
@@ -239,6 +240,7 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("pay_recurring", &s.PayRecurring),
 		postgres.Into("commission_without_tax", &s.WithoutTax),
 		postgres.Into("unproven", &s.Unproven),
+		postgres.Into("self_purchase", &s.SelfPurchase),
 		postgres.Into("hold_days", &s.HoldDays),
 		postgres.Into("delivered_hold_days", &s.DeliveredHoldDays),
 		postgres.Into("passing_hosts", &s.PassingHosts),
@@ -255,7 +257,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"origins": notNil(s.Origins), "hosts": notNil(s.Hosts), "limits": s.Limits, "consent_policy": s.ConsentPolicy,
 		"payout_rule": s.PayoutRule, "window_days": s.WindowDays, "half_life_days": s.HalfLifeDays,
 		"ignore_direct": !s.CountDirect, "pay_recurring": s.PayRecurring, "commission_without_tax": s.WithoutTax,
-		"unproven": s.Unproven, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
+		"unproven": s.Unproven, "self_purchase": s.SelfPurchase, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
 		"passing_hosts": notNil(s.PassingHosts), "minimum_payout": s.MinimumPayout,
 		"retention_days": s.RetentionDays, "legal_name": s.LegalName, "tax_id": s.TaxID,
 	}
@@ -268,11 +270,13 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 	args["company_id"], args["store_id"], args["environment"], args["name"] = c.CompanyID, c.StoreID, c.Environment, n.Name
 	return postgres.One(ctx, tx, postgres.Scan(companyColumns), `
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
-			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, hold_days,
-			delivered_hold_days, passing_hosts, minimum_payout, retention_days, legal_name, tax_id)
+			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven,
+			self_purchase, hold_days, delivered_hold_days, passing_hosts, minimum_payout, retention_days,
+			legal_name, tax_id)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
 			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven,
-				@hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days, @legal_name, @tax_id)
+				@self_purchase, @hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days,
+				@legal_name, @tax_id)
 		returning `+postgres.List(companyColumns), args)
 }
 

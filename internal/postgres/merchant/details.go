@@ -20,6 +20,7 @@ type storedDetails struct {
 	influencerID               string
 	emailAt, documentAt, pixAt time.Time
 	emailBy, documentBy, pixBy string
+	confirmedAt                time.Time
 }
 
 func detailsColumns(d *storedDetails) postgres.Columns {
@@ -38,11 +39,13 @@ func detailsColumns(d *storedDetails) postgres.Columns {
 		postgres.Into("coalesce(document_by, '')", &d.documentBy),
 		postgres.Into("pix_at", postgres.ZeroIfNull(&d.pixAt)),
 		postgres.Into("coalesce(pix_by, '')", &d.pixBy),
+		postgres.Into("pix_confirmed_at", postgres.ZeroIfNull(&d.confirmedAt)),
 	}
 }
 
 // details are what the row says.
 func (d *storedDetails) details() commerce.Details {
+	d.PixConfirmed = !d.confirmedAt.IsZero()
 	for _, of := range []struct {
 		name, by string
 		at       time.Time
@@ -64,7 +67,7 @@ func (d *storedDetails) details() commerce.Details {
 
 // setDetails changes details of an influencer, and the identities that follow from them; with keep
 // what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
-// names of the fields that changed, and adds the record of the change where orders may follow from it.
+// names of the fields that changed, and adds the record of the change where money may follow from it.
 func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange,
 	keep bool) (changed []string, err error) {
 	if len(asked.Fields()) == 0 {
@@ -93,11 +96,14 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	identities := slices.DeleteFunc(slices.Clone(changed), func(name string) bool {
 		return name != commerce.DetailEmail && name != commerce.DetailPhone && name != commerce.DetailDocument
 	})
-	if len(identities) == 0 {
-		return changed, nil
+	if len(identities) > 0 {
+		if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
-		return nil, err
+	payee := func(name string) bool { return slices.Contains(commerce.PayeeFields, name) }
+	if len(identities) == 0 && !slices.ContainsFunc(changed, payee) {
+		return changed, nil
 	}
 	return changed, c.outbox.rule(c.change, influencerID,
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
@@ -116,7 +122,9 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 			pix_type = excluded.pix_type, pix_key = excluded.pix_key, handles = excluded.handles, notes = excluded.notes,
 			email_at = coalesce(excluded.email_at, p.email_at), email_by = coalesce(excluded.email_by, p.email_by),
 			document_at = coalesce(excluded.document_at, p.document_at), document_by = coalesce(excluded.document_by, p.document_by),
-			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by)`,
+			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by),
+			pix_confirmed_at = case when @pix_changed then null else p.pix_confirmed_at end,
+			pix_confirmed_by = case when @pix_changed then null else p.pix_confirmed_by end`,
 		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "now": c.now, "actor": c.change.Actor,
 			"email": d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
 			"handles": notNil(d.Handles), "notes": d.Notes,
@@ -124,45 +132,6 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 			"document_changed": slices.Contains(changed, commerce.DetailDocument),
 			"pix_changed":      slices.Contains(changed, commerce.DetailPix)})
 	return err
-}
-
-// sharedKey tells whether more than @most orders of the last days have a key, as a counter's e-mail or an agency's phone
-// may. Orders alone are counted, and those of before: nothing that strangers or the influencer do afterwards makes a key
-// shared.
-var sharedKey = `
-	select count(*) > @most from (
-		select 1 from (select @kind::smallint as kind, @key::bytea as key,
-			` + postgres.KeyDigest("@kind::smallint", "@key::bytea") + ` as digest offset 0) k
-		join order_key o on ` + postgres.OfKey("o", "k.digest", "k.kind", "k.key") + `
-		where o.company_id = @company_id and o.created_at > @after limit @most + 1) n`
-
-// setIdentities ends the keys of some fields now, and adds those of them that are new. Orders that were created before
-// keep what they had.
-func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fields []string, keys []commerce.IdentityKey) error {
-	if _, err := c.tx.Exec(ctx, `
-		update influencer_identity set until = @now, rev = @rev
-		where company_id = @company_id and influencer_id = @influencer_id and field = any(@fields) and until is null`,
-		c.args(pgx.NamedArgs{"influencer_id": influencerID, "fields": fields})); err != nil {
-		return err
-	}
-	for _, k := range keys {
-		if !slices.Contains(fields, k.Field) {
-			continue
-		}
-		var shared bool
-		if err := c.tx.QueryRow(ctx, sharedKey, pgx.NamedArgs{"company_id": c.change.CompanyID, "kind": k.Kind, "key": k.Key,
-			"most": commerce.MostOwnOrders, "after": c.now.AddDate(0, 0, -commerce.SharedDays)}).Scan(&shared); err != nil {
-			return err
-		}
-		if _, err := c.tx.Exec(ctx, `
-			insert into influencer_identity (company_id, influencer_id, kind, key, since, field, shared, rev)
-			values (@company_id, @influencer_id, @kind, @key, @now, @field, @shared, @rev)
-			on conflict (company_id, influencer_id, kind, key, since) do nothing`,
-			c.args(pgx.NamedArgs{"influencer_id": influencerID, "kind": k.Kind, "key": k.Key, "field": k.Field, "shared": shared})); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Payees returns what is known of influencers, archived ones too, by id.

@@ -14,8 +14,9 @@ import (
 
 // EraseInfluencer removes for good what is known of an influencer's person, archived or not: contacts, document, Pix key,
 // handles, notes and the keyed hashes of them. The name, which is part of links and orders, and what closed statements
-// froze stay. The influencer is named by the name, and by the id unless it is empty; then it is who has the name,
-// else who had it last. An unknown one is commerce.ErrNotFound. To erase again changes nothing.
+// froze stay; so does of which orders the influencer was the customer. The influencer is named by the name, and by the id
+// unless it is empty; then it is who has the name, else who had it last. An unknown one is commerce.ErrNotFound. To erase
+// again changes nothing.
 func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		var known string
@@ -27,11 +28,10 @@ func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, inf
 			Scan(&influencerID, &known); err != nil {
 			return err
 		}
-		if _, err := c.tx.Exec(ctx, `delete from influencer_personal where company_id = $1 and influencer_id = $2`,
-			c.change.CompanyID, influencerID); err != nil {
+		if err := c.removeIdentities(ctx, influencerID); err != nil {
 			return err
 		}
-		if _, err := c.tx.Exec(ctx, `delete from influencer_identity where company_id = $1 and influencer_id = $2`,
+		if _, err := c.tx.Exec(ctx, `delete from influencer_personal where company_id = $1 and influencer_id = $2`,
 			c.change.CompanyID, influencerID); err != nil {
 			return err
 		}
@@ -45,4 +45,23 @@ func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, inf
 		return fmt.Errorf("postgres: erase influencer: %w", err)
 	}
 	return nil
+}
+
+// removeIdentities removes the keyed hashes of an influencer. Those of others who have one of them too count again from now on.
+func (c *ruleChange) removeIdentities(ctx context.Context, influencerID string) error {
+	if err := c.keepSelfPurchases(ctx, influencerID); err != nil {
+		return err
+	}
+	of := c.args(pgx.NamedArgs{"influencer_id": influencerID})
+	if _, err := c.tx.Exec(ctx, `
+		update influencer_identity set until = @now, rev = @rev
+		where company_id = @company_id and influencer_id = @influencer_id and until is null`, of); err != nil {
+		return err
+	}
+	if err := c.shareIdentities(ctx, influencerID); err != nil {
+		return err
+	}
+	_, err := c.tx.Exec(ctx, `delete from influencer_identity where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID})
+	return err
 }

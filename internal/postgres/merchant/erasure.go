@@ -89,6 +89,22 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 	return e, nil
 }
 
+// LogExport writes into the audit log that a person's data is written to a file, and by what the person is named; not who
+// it is.
+func (s *Store) LogExport(ctx context.Context, author commerce.Author, kinds []string, random io.Reader) error {
+	id, err := uuid.NewRandomFromReader(random)
+	if err == nil {
+		err = s.db.InTx(ctx, func(tx pgx.Tx) error {
+			return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "customer.export", Subject: id.String(),
+				Detail: map[string]any{"by": kinds}})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("postgres: log the export of a person: %w", err)
+	}
+	return nil
+}
+
 // roomForErasure refuses one more erasure where commerce.MaxErasing are not done. The
 // company's row is locked.
 func roomForErasure(ctx context.Context, tx pgx.Tx, companyID string) error {

@@ -69,6 +69,9 @@ func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, i
 			c.restoring(influencerID)); err != nil {
 			return err
 		}
+		if err := c.shareIdentities(ctx, influencerID); err != nil {
+			return err
+		}
 		c.change.Action, c.change.Subject, c.change.Detail = "influencer.restore", influencerID, map[string]any{
 			"name": name, "links": restored.Links, "coupons": restored.Coupons, "taken": notNil(restored.Taken)}
 		if err := c.forgetRepeats(ctx); err != nil {

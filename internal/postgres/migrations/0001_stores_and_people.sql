@@ -52,6 +52,7 @@ create table company (
   pay_recurring          boolean not null default false,
   commission_without_tax boolean not null default false, -- the base of commissions is without the tax that the total contains
   unproven               text not null default 'review' check (unproven in ('review', 'ignore', 'pay')),
+  self_purchase          text not null default 'review' check (self_purchase in ('review', 'deny', 'pay')),
   hold_days              int not null default 30 check (hold_days between 0 and 365), -- from an order's approval
   delivered_hold_days    int not null default 15 check (delivered_hold_days between 0 and 365), -- from its delivery, where that is known
   minimum_payout         numeric not null default 0 check (minimum_payout >= 0), -- the least total of a statement that is paid,
@@ -110,6 +111,14 @@ create table person_session (
 );
 create index person_session_family on person_session (family);
 create index person_session_person on person_session (person_id, family);
+
+-- Who made a person's log-in or password by a link, each time: who knows another's log-in is no second person (ADR 27).
+create table log_in_made (
+  person_id uuid not null references person,
+  made_at   timestamptz not null,
+  made_by   uuid references person, -- null: the command line
+  primary key (person_id, made_at)
+);
 
 -- One-time links: to come into a store, or to set a password anew.
 create table invitation (

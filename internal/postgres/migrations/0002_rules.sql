@@ -14,6 +14,7 @@ create table past_setting (
   pay_recurring          boolean not null,
   commission_without_tax boolean not null default false,
   unproven               text not null,
+  self_purchase          text not null,
   hold_days              int not null,
   delivered_hold_days    int not null,
   passing_hosts          text[] not null,
@@ -63,11 +64,14 @@ create table influencer_personal (
   document_by   text,
   pix_at        timestamptz,
   pix_by        text,
+  pix_confirmed_at timestamptz, -- when and by whom the key was confirmed since then; null: it was not
+  pix_confirmed_by text,
   primary key (company_id, influencer_id)
 );
 
 -- By which keyed hashes an order names the influencer as its own customer, each from one instant to another. A key that many
--- orders had when it was added is shared: it names nobody.
+-- orders had when it was added is shared: it names nobody. Nor does one that another influencer has too, as long as both
+-- have it.
 create table influencer_identity (
   company_id    text not null,
   influencer_id uuid not null,
@@ -77,8 +81,18 @@ create table influencer_identity (
   until         timestamptz,          -- exclusive; null: it goes on
   field         text not null,        -- of influencer_personal, of which it is made
   shared        boolean not null,
+  others        boolean not null,     -- another influencer who is not archived has it too
   rev           bigint not null,
   primary key (company_id, influencer_id, kind, key, since)
+);
+create index influencer_identity_key on influencer_identity (company_id, kind, key);
+
+-- Of which orders an influencer is the customer, kept before the keys that show it are erased.
+create table self_purchase (
+  company_id    text not null,
+  order_id      text not null,
+  influencer_id uuid not null,
+  primary key (company_id, order_id, influencer_id)
 );
 
 -- An influencer's own setting, since an instant; null: the store's.

@@ -48,12 +48,12 @@ func signColumns(o *signOrder) postgres.Columns {
 		postgres.Into("o.body", bytesScanner(func(stored []byte) (err error) { o.order, err = facts.UnpackOrder(stored); return err })),
 		postgres.Into("coalesce(n.body->'customer'->>'countryCode', '')", &o.country),
 		postgres.Into("coalesce(n.body->'customer'->>'zip', '')", &o.zip),
-		postgres.Into("case when p.influencer_id is not null then p.explanation end", &o.explanation),
+		postgres.Into("case when p.influencer_id is not null or p.reason = 'self_purchase' then p.explanation end", &o.explanation),
 	}
 }
 
 // signOrders goes by the index orders_created, as newestOrders does. Orders that are
-// credited to nobody count for what is usual: nothing of their explanation is asked. A page is
+// credited to nobody, but for denied self-purchases, count for what is usual: nothing of their explanation is asked. A page is
 // taken before it is joined: else PostgreSQL reads all outcomes of a long time for each page.
 var signOrders = `
 	select ` + postgres.List(signColumns) + ` from (
@@ -166,9 +166,12 @@ func (o *signOrder) read(names map[string]string) (fraud.Sale, error) {
 	if len(o.explanation) == 0 {
 		return s, nil
 	}
-	touches, err := explainedTouches(o.explanation)
+	customers, touches, err := explainedEvidence(o.explanation)
 	if err != nil {
 		return s, err
+	}
+	for _, c := range customers {
+		s.Customers, names[c.InfluencerID] = append(s.Customers, c.InfluencerID), c.Influencer
 	}
 	s.Explain(touches)
 	for _, t := range touches {
@@ -179,32 +182,39 @@ func (o *signOrder) read(names map[string]string) (fraud.Sale, error) {
 	return s, nil
 }
 
-// explainedTouches reads the touches of a stored explanation. It stops after them: the
-// models' parts are the most of an explanation.
-func explainedTouches(stored []byte) (touches []facts.ExplainedTouch, err error) {
+// explainedEvidence reads the customers and the touches of a stored explanation. It stops after the touches, before which the
+// order is: the models' parts are the most of an explanation.
+func explainedEvidence(stored []byte) (customers []facts.ExplainedCustomer, touches []facts.ExplainedTouch, err error) {
 	text, err := explained.Unpack(stored)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fields := json.NewDecoder(bytes.NewReader(text))
 	if _, err := fields.Token(); err != nil { // {
-		return nil, err
+		return nil, nil, err
 	}
 	for fields.More() {
 		name, err := fields.Token()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if name == "touches" {
-			err := fields.Decode(&touches)
-			return touches, err
-		}
+		var order facts.ExplainedOrder
 		var other json.RawMessage
-		if err := fields.Decode(&other); err != nil {
-			return nil, err
+		switch name {
+		case "order":
+			err = fields.Decode(&order)
+			customers = order.CustomerIs
+		case "touches":
+			err = fields.Decode(&touches)
+			return customers, touches, err
+		default:
+			err = fields.Decode(&other)
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil, nil
+	return customers, nil, nil
 }
 
 // placeOf returns a digest of a postal code, without its signs; "" for none.

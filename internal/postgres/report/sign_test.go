@@ -403,3 +403,42 @@ func TestSignsOfALongTimeReadThePagesOrdersOnly(t *testing.T) {
 		t.Errorf("%d orders were read by time, and %d by day", reads, days)
 	}
 }
+
+// A sign counts what an influencer bought, also where it earned nothing.
+func TestSelfPurchasesAreASignAlsoWhereTheyAreDenied(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	ana, beto := f.Influencer(company, "Ana Prado"), f.Influencer(company, "Beto Lima")
+	put := func(n int, influencer, state string, customers ...string) {
+		t.Helper()
+		x := facts.Explanation{}
+		for _, id := range customers {
+			x.Order.CustomerIs = append(x.Order.CustomerIs, facts.ExplainedCustomer{Influencer: "named", InfluencerID: id})
+		}
+		o := reporttest.Order{CompanyID: company, ID: fmt.Sprint("o", n), TotalMinor: 10_000, CommissionMinor: 1_000, State: state,
+			CreatedAt: time.Date(2026, 3, 1+n, 15, 0, 0, 0, time.UTC), InfluencerID: influencer, Evidence: commerce.EvidenceCoupon, Explanation: x}
+		if influencer == "" {
+			o.Reason, o.Evidence, o.CommissionMinor = string(facts.ReasonSelfPurchase), "", 0
+		}
+		f.Put(o)
+	}
+	put(0, ana, "earned", ana)
+	put(1, ana, "review", ana)
+	put(2, "", "none", ana)
+	put(3, ana, "earned")
+	put(4, beto, "earned", beto)
+	put(5, beto, "earned", ana) // by Ana's link, but Beto's coupon counts
+	found, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
+	if err != nil || len(found.Signs) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	s := found.Signs[0]
+	want := "In 4 of 5 orders by named the influencer is the customer; with other influencers in 1 of 2."
+	if s.Kind != fraud.SelfPurchase || s.Influencer != ana || s.Total != 4 || s.Text("named") != want {
+		t.Errorf("%+v: %s", s, s.Text("named"))
+	}
+	if len(s.Costs) != 1 || s.Costs[0].Commission != 2_000 || s.Costs[0].Turnover != 20_000 {
+		t.Errorf("costs %+v", s.Costs)
+	}
+}

@@ -186,6 +186,17 @@ func (t *Erasure) KeepFirsts(ctx context.Context, companyID string, orderIDs []s
 		on conflict (company_id, order_id) do nothing`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 }
 
+// KeepSelfPurchases keeps of which orders an influencer is the customer, before the keys that show it are erased.
+func (t *Erasure) KeepSelfPurchases(ctx context.Context, companyID string, orderIDs []string) error {
+	return postgres.Exec(ctx, t.tx, "keep self-purchases", `
+		insert into self_purchase (company_id, order_id, influencer_id)
+		select distinct k.company_id, k.order_id, i.influencer_id
+		from order_key k join influencer_identity i on i.company_id = k.company_id and i.kind = k.kind and i.key = k.key
+		where k.company_id = @company_id and i.company_id = @company_id and k.order_id = any(@order_ids) and not i.shared and not i.others
+			and k.created_at >= i.since and (i.until is null or k.created_at < i.until)
+		on conflict (company_id, order_id, influencer_id) do nothing`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
+}
+
 // EraseVersions replaces all stored versions of orders, by order id, and removes the
 // personal part of these orders. An only version is the order's, which UpsertOrders replaces.
 func (t *Erasure) EraseVersions(ctx context.Context, companyID string, versions map[string][]facts.StoredVersion) error {

@@ -34,6 +34,7 @@ type Store interface {
 	QueueAround(ctx context.Context, companyID string, e *Erasure, cause facts.Cause) (int, error)
 	QueueHubs(ctx context.Context, companyID, visitor string, cause facts.Cause) (int, error)
 	KeepFirsts(ctx context.Context, companyID string, orderIDs []string) error
+	KeepSelfPurchases(ctx context.Context, companyID string, orderIDs []string) error
 
 	// Remove it.
 	NextErasedVisitor(ctx context.Context, companyID string, e *Erasure) (v Visitor, found bool, err error)

@@ -294,6 +294,9 @@ func (t *Turn) eraseOrders(ctx context.Context, e *Erasure) (done Done, err erro
 	if err := t.keepAround(ctx, e, ids, was); err != nil {
 		return done, err
 	}
+	if err := t.KeepSelfPurchases(ctx, t.Company, ids); err != nil {
+		return done, err
+	}
 	if err := t.Remember(ctx, ids); err != nil {
 		return done, err
 	}

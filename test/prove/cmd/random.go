@@ -16,9 +16,10 @@ const randomText = "" +
 
 // randomTests are those tests (seeds, processor/harness_test.go).
 var randomTests = []string{
-	"TestAClosedStatementNeverChanges", "TestAReplayGivesTheSameLedgerHash", "TestAnErasureChangesNoOutcome",
-	"TestCreditsDependOnTheSetOfFactsAlone", "TestCreditsNeverChangeByAge", "TestRotationsChangeNoPayout", "TestSumsFollowEveryChange",
-	"TestWhatFollowsACheckoutMovesNothing",
+	"TestAClosedStatementNeverChanges", "TestAReplayGivesTheSameLedgerHash", "TestAgreementsFollowFromTheRulesAndTheClosedDay",
+	"TestAnErasureChangesNoOutcome", "TestCreditsDependOnTheSetOfFactsAlone", "TestCreditsNeverChangeByAge",
+	"TestEntriesAndStatementsConserveMoney", "TestRotationsChangeNoPayout", "TestStrangersChangeNothingThatIsPosted",
+	"TestSumsFollowEveryChange", "TestWhatFollowsACheckoutMovesNothing",
 }
 
 // randomSection is the part of `make prove` about random facts.
