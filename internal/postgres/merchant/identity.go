@@ -27,7 +27,7 @@ var sharedKey = `
 func (c *ruleChange) shareIdentities(ctx context.Context, influencerID string) error {
 	changed, err := postgres.Collect(ctx, c.tx, pgx.RowTo[string], `
 		with open as (
-			select i.influencer_id, i.kind, i.key, i.since, i.field, i.shared, i.others, exists (
+			select i.company_id, i.influencer_id, i.kind, i.key, i.since, i.field, i.shared, i.others, exists (
 				select 1 from influencer_identity o
 				join influencer p on p.company_id = o.company_id and p.influencer_id = o.influencer_id
 				where o.company_id = i.company_id and o.kind = i.kind and o.key = i.key and o.until is null
@@ -43,7 +43,7 @@ func (c *ruleChange) shareIdentities(ctx context.Context, influencerID string) e
 				and x.since = n.since and n.since < @now),
 		begun as (
 			insert into influencer_identity (company_id, influencer_id, kind, key, since, field, shared, others, rev)
-			select @company_id, influencer_id, kind, key, @now, field, shared, others_now, @rev from changed
+			select company_id, influencer_id, kind, key, @now, field, shared, others_now, @rev from changed
 			on conflict (company_id, influencer_id, kind, key, since) do update set others = excluded.others, until = null
 			returning influencer_id)
 		select distinct influencer_id::text from begun order by 1`, c.args(pgx.NamedArgs{"influencer_id": influencerID}))
