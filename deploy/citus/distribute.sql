@@ -41,7 +41,7 @@ declare
   ];
   -- Of the control plane, plain tables of the coordinator: nothing is done with them.
   untouched constant text[] := array[
-    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'invitation',
+    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'log_in_made', 'invitation',
     'short_code', 'recompute_company', 'sign_job', 'schema_migration', 'oldest_program', 'installation'
   ];
   name text;

@@ -197,6 +197,14 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	must(err, commerce.ErrEntryExists)
 	_, err = db.Payees(ctx, author.CompanyID, []string{entry.InfluencerID})
 	must(err)
+	_, err = db.LastPaid(ctx, author.CompanyID, []string{entry.InfluencerID})
+	must(err)
+	_, err = opened.Pool().Exec(ctx, `
+		insert into influencer_personal (company_id, influencer_id, pix_type, pix_key, pix_at, pix_by) values ($1, $2, 'email', 'a', $3, 'key/k')
+		on conflict (company_id, influencer_id) do update set pix_type = 'email', pix_key = 'a', pix_at = $3, pix_by = 'key/k'`,
+		author.CompanyID, entry.InfluencerID, noon)
+	must(err)
+	must(db.ConfirmPix(ctx, commerce.Author{CompanyID: author.CompanyID, Actor: "user/" + id, At: noon}, entry.InfluencerID, noon))
 	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
 	must(err)
 	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {

@@ -312,8 +312,8 @@ func takenBack(l *lang.Printer, text string) string {
 }
 
 // linkedHeader are the columns of a statement's file. Each row says of which statement it is.
-var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day", "order_value",
-	"base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
+var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day",
+	"order_value", "base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
 
 // linkedCSV is a statement as a table: the amount that was carried to it, each order, and what is withheld. The amounts sum to
 // what is paid.

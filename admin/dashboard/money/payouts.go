@@ -116,6 +116,7 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
 		{Pattern: "GET " + pixPath, Owner: true, Pays: true, Handle: s.pix},
+		{Pattern: "POST " + pixPath + "/confirm", Owner: true, Pays: true, Handle: s.confirmPix},
 		{Pattern: "GET " + pixPath + ".svg", Owner: true, Pays: true, Handle: s.pixCode},
 		{Pattern: "GET " + pixPath + site.CSVEnding, Owner: true, Pays: true,
 			Handle: s.File("pix", []string{"number", "influencer", "document", "pix_type", "pix_key", "amount", "currency", "txid", "reason",
