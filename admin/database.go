@@ -109,6 +109,7 @@ type statements interface {
 	// commerce.ErrCarried, commerce.ErrPaidOtherwise or commerce.ErrRestored.
 	PayStatement(ctx context.Context, author commerce.Author, p commerce.StatementPayment) error
 	// UndoPayment returns commerce.ErrNotFound, commerce.ErrNotPaid or commerce.ErrRestored.
+	Withhold(ctx context.Context, author commerce.Author, w commerce.Withholding) error
 	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
 	// ClaimEntry returns commerce.ErrNotFound for an unknown influencer, commerce.ErrEntryExists where an entry with
 	// that id has another content. accepted: the processor has its record.
@@ -144,6 +145,8 @@ type reporting interface {
 
 // outbox is what waits to be published.
 type outbox interface {
+	// OutboxWaits returns the id of the company's last record that waits to be published, at most upTo; 0 where none does.
+	OutboxWaits(ctx context.Context, companyID string, upTo int64) (id int64, err error)
 	// OutboxSize returns how many records wait to be published, and since when
 	// the oldest waits; zero where none does.
 	OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error)

@@ -56,7 +56,9 @@ func (s *Server) decide(c caller, o object, decision commerce.EvidenceDecision) 
 			return answer{}, brokenRules(o.bad)
 		case errors.Is(err, commerce.ErrNotFound):
 			return answer{}, notFound("there is no influencer with that id")
+		case err != nil:
+			return answer{}, err
 		}
-		return answer{}, err
+		return answer{}, s.OnKafka(ctx, author.CompanyID)
 	}, o.broken()
 }

@@ -121,8 +121,10 @@ func (s *Server) updateInfluencer(_ context.Context, c caller, o object) (change
 		case errors.Is(err, commerce.ErrTooManyNames):
 			o.bad.Add("new_name", commerce.CodeTooMany, "the influencer has had %d names; one of those may be taken again", commerce.MaxNames)
 			return answer{}, brokenRules(o.bad)
+		case err != nil:
+			return answer{}, err
 		}
-		return answer{}, err
+		return answer{}, s.OnKafka(ctx, author.CompanyID)
 	}, o.broken()
 }
 

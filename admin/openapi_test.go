@@ -199,7 +199,7 @@ func find(doc *openapi3.T, request *http.Request) *routers.Route {
 	}
 	if rest, ok := strings.CutPrefix(path, "/statements/"); ok {
 		path = "/statements/{id}"
-		for _, of := range []string{"/payment", "/link"} {
+		for _, of := range []string{"/payment", "/withholdings", "/link"} {
 			if strings.HasSuffix(rest, of) {
 				path += of
 			}

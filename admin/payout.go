@@ -19,6 +19,7 @@ type balanceRecord struct {
 	Held         commerce.Sum `json:"held"`
 	Payable      commerce.Sum `json:"payable"`
 	Paid         commerce.Sum `json:"paid"`
+	Withheld     commerce.Sum `json:"withheld"`
 }
 
 // listPayouts is GET /payouts.
@@ -43,14 +44,15 @@ func (s *Server) listPayouts(_ http.ResponseWriter, r *http.Request, c caller) (
 	for i, b := range list {
 		sum := commerce.SumOf(b.Currency)
 		records[i] = balanceRecord{b.InfluencerID, b.Influencer, b.Currency, sum(b.ExpectedMinor), sum(b.ReviewMinor), sum(b.HeldMinor),
-			sum(b.PayableMinor), sum(b.PaidMinor)}
+			sum(b.PayableMinor), sum(b.PaidMinor), sum(b.WithheldMinor)}
 		lines[i] = []string{b.InfluencerID, reports.CSVText(b.Influencer), b.Currency}
-		for _, amount := range []commerce.Sum{records[i].Expected, records[i].Review, records[i].Held, records[i].Payable, records[i].Paid} {
+		for _, amount := range []commerce.Sum{records[i].Expected, records[i].Review, records[i].Held, records[i].Payable, records[i].Paid,
+			records[i].Withheld} {
 			lines[i] = append(lines[i], amount.String())
 		}
 	}
 	return q.answer(records, paging,
-		[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, lines), nil
+		[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid", "withheld"}, lines), nil
 }
 
 // entryRecord is one entry of the ledger.

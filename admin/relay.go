@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -202,6 +203,33 @@ func (s *Server) withKeyChecks(r account.OutboxRecord) []byte {
 		return r.Value
 	}
 	return value
+}
+
+// The waits of OnKafka, between two looks and altogether.
+const (
+	firstLook   = 2 * time.Millisecond
+	longestLook = 100 * time.Millisecond
+	mostLooking = 5 * time.Second
+)
+
+// OnKafka waits until what is stored of a company now is on Kafka: whoever pays or decides is told so only then, since a
+// database that is restored from a backup has it no more. It returns commerce.ErrNotOnKafka after 5 seconds.
+func (s *Server) OnKafka(ctx context.Context, companyID string) error {
+	signal(s.wake)
+	ctx, cancel := context.WithTimeout(ctx, mostLooking)
+	defer cancel()
+	last, err := s.deps.Database.OutboxWaits(ctx, companyID, 0)
+	for look := firstLook; err == nil && last > 0; look = min(2*look, longestLook) {
+		background.Sleep(ctx, look)
+		if ctx.Err() != nil {
+			break
+		}
+		last, err = s.deps.Database.OutboxWaits(ctx, companyID, last)
+	}
+	if err != nil || ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", commerce.ErrNotOnKafka, errors.Join(err, ctx.Err()))
+	}
+	return nil
 }
 
 // signal wakes the goroutine that waits on a channel of capacity 1.

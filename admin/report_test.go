@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,14 +20,15 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
-// reading is an API on a database with what a processor left. Nothing is produced.
+// reading is an API on a database with what a processor left.
 func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	t.Helper()
 	fixture := reporttest.New(t)
-	client, err := kafka.NewClient(kafka.Config{Brokers: []string{"127.0.0.1:1"}})
+	client, err := kafka.NewClient(kafka.Config{Brokers: []string{devtest.Kafka(t)}, ClientID: "admin-test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +49,10 @@ func reading(t *testing.T) (*service, *reporttest.Fixture) {
 	}
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
+	ctx, stop := context.WithCancel(context.Background())
+	var ran sync.WaitGroup
+	ran.Go(func() { server.Run(ctx) })
+	t.Cleanup(func() { stop(); ran.Wait() })
 	s := &service{t: t, url: web.URL, db: stores(fixture.DB), store: fixture.Store}
 	s.live = s.key(fixture.Store.Live.CompanyID, account.ReadReports)
 	s.test = s.key(fixture.Store.Sandbox.CompanyID, account.ReadReports)

@@ -71,6 +71,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/statements/{id}", account.ReadReports, ruleRate, s.getStatement},
 		{http.MethodPost, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.payStatement},
 		{http.MethodDelete, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.undoPayment},
+		{http.MethodPut, "/statements/{id}/withholdings", account.WriteInfluencers, ruleRate, s.withhold},
 		{http.MethodPost, "/statements/{id}/link", account.WriteInfluencers, ruleRate, s.linkStatement},
 		{http.MethodGet, "/reports/signs", account.ReadReports, ruleRate, s.listSigns},
 	}, s.reportRoutes()...)

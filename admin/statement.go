@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Codes of errors about statements.
@@ -52,6 +54,9 @@ type statementRecord struct {
 	AskedAt      string           `json:"asked_at"`
 	ClosedAt     *string          `json:"closed_at"`
 	Payment      *statementPaying `json:"payment"`
+	Withheld     []statementTax   `json:"withholdings"`
+	Net          *commerce.Sum    `json:"net"`
+	Invoice      *string          `json:"invoice"`
 }
 
 // statementOf is whom a statement is of.
@@ -90,6 +95,12 @@ type statementLine struct {
 	Rates    []statementRate `json:"rates"`
 	Evidence *string         `json:"evidence"`
 	Coupon   *string         `json:"coupon"`
+}
+
+// statementTax is what is withheld of a statement.
+type statementTax struct {
+	Name   string          `json:"name"`
+	Amount commerce.Amount `json:"amount"`
 }
 
 type statementPaying struct {
@@ -153,7 +164,45 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	return s.answerPaid(s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
+	return s.answerPaid(ctx, c.companyID, s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
+}
+
+// withhold is PUT /statements/{id}/withholdings.
+func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	o, err := readObject(w, r)
+	if err != nil {
+		return answer{}, err
+	}
+	id := strings.ToLower(r.PathValue("id"))
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	var statement commerce.Statement
+	if err = commerce.ErrNotFound; uuidtext.Is(id) {
+		statement, err = s.deps.Database.Statement(ctx, c.companyID, id)
+	}
+	if statement.Currency == "" { // there is none: what is wrong with the body is told first
+		statement.Currency = "BRL"
+	}
+	withholding := commerce.Withholding{StatementID: id, Invoice: optional(o, "invoice", text).Value}
+	for _, part := range required(o, "withholdings", o.list("withholdings", commerce.MostWithheld)) {
+		withholding.List = append(withholding.List, wire.Withheld{Name: required(part, "name", text),
+			AmountMinor: required(part, "amount", money(statement.Currency))})
+	}
+	if !o.bad.Any() {
+		o.bad.AddAll(withholding.Check(statement.Currency))
+	}
+	if err := o.broken(); err != nil {
+		return answer{}, err
+	}
+	if err != nil {
+		return s.answerPaid(ctx, c.companyID, err)
+	}
+	err = s.deps.Database.Withhold(ctx, c.author(s.now()), withholding)
+	if errors.Is(err, commerce.ErrAboveTotal) {
+		o.bad.Add("withholdings", commerce.CodeOutOfRange, "come to more than the statement's total")
+		return answer{}, brokenRules(o.bad)
+	}
+	return s.answerPaid(ctx, c.companyID, err)
 }
 
 // undoPayment is DELETE /statements/{id}/payment.
@@ -172,11 +221,11 @@ func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	return s.answerPaid(s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
+	return s.answerPaid(ctx, c.companyID, s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
 }
 
 // answerPaid answers a request about a payment.
-func (s *Server) answerPaid(err error) (answer, error) {
+func (s *Server) answerPaid(ctx context.Context, companyID string, err error) (answer, error) {
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):
 		return answer{}, noStatement()
@@ -186,6 +235,9 @@ func (s *Server) answerPaid(err error) (answer, error) {
 	case errors.Is(err, commerce.ErrCarried):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementCarried,
 			message: "the statement's total is carried to the influencer's next statement: pay that one"}
+	case errors.Is(err, commerce.ErrPaid):
+		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid,
+			message: "the statement is paid already: undo the payment first"}
 	case errors.Is(err, commerce.ErrPaidOtherwise):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementPaid,
 			message: "another payment of the statement is recorded already: undo that one first"}
@@ -199,8 +251,7 @@ func (s *Server) answerPaid(err error) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	}
-	signal(s.wake)
-	return answer{}, nil
+	return answer{}, s.OnKafka(ctx, companyID)
 }
 
 func noStatement() *problem { return notFound("there is no statement with that id") }
@@ -225,9 +276,10 @@ func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller
 	lines := make([][]string, len(list))
 	for i := range list {
 		records[i] = recordStatement(&list[i])
-		lines[i] = statementCells(&records[i])
+		lines[i] = append(statementCells(&records[i]), reports.CSVText(list[i].WithheldText()), cell(records[i].Net),
+			reports.CSVText(list[i].Invoice))
 	}
-	return q.answer(records, paging, statementHeader, lines), nil
+	return q.answer(records, paging, append(slices.Clone(statementHeader), "withholdings", "net", "invoice"), lines), nil
 }
 
 // getStatement is GET /statements/{id}, with a page of its lines.
@@ -319,13 +371,19 @@ func recordStatement(s *commerce.Statement) statementRecord {
 	record := statementRecord{
 		ID: s.StatementID, InfluencerID: s.InfluencerID, Influencer: s.Influencer, Currency: s.Currency,
 		StartDate: orNull(s.StartDate), EndDate: s.EndDate,
-		State: s.State, Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
+		Withheld: []statementTax{}, Invoice: orNull(s.Invoice), State: s.State,
+		Minimum: commerce.Amount{Minor: s.MinimumMinor, Currency: s.Currency}, AskedAt: s.AskedAt.UTC().Format(timestampFormat),
 	}
 	if !s.ClosedAt.IsZero() {
 		sum := commerce.SumOf(s.Currency)
 		opening, total, closed := sum(s.OpeningMinor), sum(s.TotalMinor), s.ClosedAt.UTC().Format(timestampFormat)
+		net := sum(s.NetMinor())
 		record.Opening, record.Total, record.LineCount, record.Carried, record.ClosedAt = &opening, &total, &s.Lines, &s.Carried, &closed
+		record.Net = &net
 		record.Number = &s.Number
+	}
+	for _, w := range s.Withheld {
+		record.Withheld = append(record.Withheld, statementTax{w.Name, commerce.Amount{Minor: w.AmountMinor, Currency: s.Currency}})
 	}
 	if !s.PaidAt.IsZero() {
 		record.Payment = &statementPaying{s.PaidAt.UTC().Format(timestampFormat), s.Reference}

@@ -454,6 +454,9 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 		company)
 	for range 2 {
 		s.want(s.post("/statements/"+asked[0].ID+"/payment", map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}), 200, "")
+		if waiting, err := s.db.OutboxWaits(t.Context(), company, 0); err != nil || waiting != 0 {
+			t.Fatalf("a payment is answered, and record %d is not on Kafka yet; %v", waiting, err)
+		}
 	}
 	var records []wire.Commerce
 	s.read(wire.TopicCommerce, devtest.Partitions, func(r kafka.Record) bool {
@@ -531,4 +534,31 @@ func TestALinkShowsAStatement(t *testing.T) {
 	s.want(s.post("/statements/01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2/link", map[string]any{}), 404, "not_found")
 	s.live = s.key(company, account.ReadReports)
 	s.want(s.post("/statements/"+id+"/link", map[string]any{}), 403, "insufficient_scope")
+}
+
+// While Kafka is away a payment is not answered as done: the database alone has it. The same request is, once Kafka is back.
+func TestAPaymentIsAnsweredWhenKafkaHasIt(t *testing.T) {
+	t.Parallel()
+	dsn, broker := devtest.Postgres(t), devtest.Kafka(t)
+	s := startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Producer = awayKafka{} })
+	company := s.store.Live.CompanyID
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	var list []struct{ ID string }
+	s.get("/influencers", &list)
+	s.sql(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
+		payable_on)
+		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'rule 1 settings', '2026-01-31')`, company, list[0].ID)
+	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
+	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`,
+		company)
+	payment := map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}
+	s.want(s.post("/statements/"+asked[0].ID+"/payment", payment), 503, "unavailable")
+	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","category":"Moda"}`), 503, "unavailable")
+	s.stop()
+	back := startOn(t, admin.Config{}, dsn, broker)
+	back.live, back.store = s.live, s.store
+	back.want(back.post("/statements/"+asked[0].ID+"/payment", payment), 200, "")
+	if waiting, err := back.db.OutboxWaits(t.Context(), company, 0); err != nil || waiting != 0 {
+		t.Errorf("record %d is not on Kafka yet; %v", waiting, err)
+	}
 }

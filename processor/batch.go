@@ -61,6 +61,7 @@ type companyBatch struct {
 	statements []statements.Statement
 	erasures   []string // ids of those that are asked for
 	payments   []statements.Payment
+	withheld   []statements.Withholding
 	entries    []statements.Entry
 	closedDay  string // of a replay: the last day that was closed, YYYY-MM-DD; empty: none is told
 	notices    []facts.Notice

@@ -220,6 +220,12 @@ func readCommerce(c wire.Commerce, into *companyBatch) error {
 			return err
 		}
 		into.payments = append(into.payments, p)
+	case wire.KindWithholding:
+		w, err := statements.ParseWithholding(c)
+		if err != nil {
+			return err
+		}
+		into.withheld = append(into.withheld, w)
 	case wire.KindEntry:
 		e, err := statements.ParseEntry(c)
 		if err != nil {

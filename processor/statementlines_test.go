@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres/replay"
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -162,4 +163,43 @@ func TestWhatAStatementPrintsStaysAsItWas(t *testing.T) {
 	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
 	lines, _ = s.printed(third, "BRL")
 	wantLines(t, lines, "#916 -8.50 of 100.00 by  7.5% + 1.00")
+}
+
+// What is withheld of a statement is a record: a repeat changes nothing, the newest counts, and a replay has the same.
+func TestWhatIsWithheldIsARecord(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10000, coupon("BETO"))
+	id := s.ask(s.beto, "BRL", "2027-01-01", 0)
+	s.stepsOfWork(rand.New(rand.NewPCG(1, 1)), 100)
+	var last any
+	for _, w := range []wire.Withholding{{Withheld: []wire.Withheld{{Name: "IRRF", AmountMinor: 100}}, Invoice: "1"},
+		{Withheld: []wire.Withheld{{Name: "ISS", AmountMinor: 40}, {Name: "IRRF", AmountMinor: 1}}, Invoice: "2"}} {
+		s.bump()
+		w.StatementID = id
+		last = s.commerce(wire.KindWithholding, id, noon, w)
+		s.take(last)
+	}
+	s.take(last)
+	s.pay(id)
+	read := func(reader *report.Reader) string {
+		t.Helper()
+		st, err := reader.Statement(s.ctx, s.company, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(st.State, " ", st.TotalMinor, " ", st.WithheldText(), " ", st.NetMinor(), " ", st.Invoice)
+	}
+	const want = "paid 300 ISS 0.40, IRRF 0.01 259 2"
+	if got := read(report.New(s.db)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if err := replay.Run(s.ctx, s.db, s.dsn, replay.Options{}, replayInto, func(_ *replay.Snapshot, fresh *replay.Schema) error {
+		if got := read(report.New(fresh.DB)); got != want {
+			t.Errorf("replayed: %s, want %s", got, want)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
 }

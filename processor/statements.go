@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/statements"
 )
 
-// storeAsked stores statements and erasures that are asked for, and payments. Statements are
+// storeAsked stores statements and erasures that are asked for, payments and withholdings. Statements are
 // closed and persons erased between two batches (stepNext), so the company is queued.
 func (a *application) storeAsked(ctx context.Context) error {
 	if err := a.tx.Statements.Insert(ctx, a.company, a.statements); err != nil {
@@ -27,6 +27,9 @@ func (a *application) storeAsked(ctx context.Context) error {
 		if err := a.tx.Queue.QueueCompany(ctx, a.company); err != nil {
 			return err
 		}
+	}
+	if err := a.tx.Statements.InsertWithholdings(ctx, a.company, a.withheld); err != nil {
+		return err
 	}
 	if err := a.tx.Statements.InsertPayments(ctx, a.company, a.payments); err != nil {
 		return err

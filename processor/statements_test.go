@@ -386,7 +386,7 @@ func (s *ledgerShop) balanced() {
 	}
 	sums := map[string]decimal.Decimal{}
 	for _, b := range list {
-		sums[b.InfluencerID+" "+b.Currency] = b.HeldMinor.Add(b.PayableMinor).Add(b.PaidMinor)
+		sums[b.InfluencerID+" "+b.Currency] = b.HeldMinor.Add(b.PayableMinor).Add(b.PaidMinor).Add(b.WithheldMinor)
 		paid := s.int(`select coalesce(sum(total_minor), 0)::bigint from statement join statement_payment using (company_id, statement_id) `+
 			`where influencer_id = $1 and currency = $2`, b.InfluencerID, b.Currency)
 		held := s.int(`select coalesce(sum(amount_minor), 0)::bigint from ledger_entry where statement_id is null and payable_on > `+

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -57,5 +58,27 @@ func TestDetailsAreTypedByOwnersAndMaskedForAnalysts(t *testing.T) {
 	if status != http.StatusUnprocessableEntity || !strings.Contains(text, "never guessed") ||
 		!strings.Contains(text, "is no e-mail address") {
 		t.Errorf("%d: the page does not say what is wrong", status)
+	}
+}
+
+// A change of where money goes is stored, and said to be safe only once Kafka has it.
+func TestAPayeesChangeIsDoneWhenKafkaHasIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, ana := s.loggedIn(), s.Influencer(s.live, "Ana Prado")
+	form := "/dashboard/influencer/details?company=" + s.live + "&id=" + ana
+	typed := url.Values{"email": {""}, "phone": {""}, "document": {""}, "pix_type": {"cpf"}, "pix_key": {"529.982.247-25"},
+		"handles": {""}, "notes": {""}}
+	s.mu.Lock()
+	s.kafkaAway = fmt.Errorf("%w: away", commerce.ErrNotOnKafka)
+	s.mu.Unlock()
+	if status, text, _ := s.send(owner, form, typed); status != http.StatusServiceUnavailable || !strings.Contains(text, "Do not do it again") {
+		t.Errorf("%d %s", status, text)
+	}
+	if i, err := s.DB.Influencer(t.Context(), s.live, ana); err != nil || i.Details.Pix.Key != "52998224725" {
+		t.Errorf("%+v %v", i.Details, err)
+	}
+	if waiting, err := s.DB.OutboxWaits(t.Context(), s.live, 0); err != nil || waiting == 0 {
+		t.Errorf("the change of a key leaves no record; %v", err)
 	}
 }

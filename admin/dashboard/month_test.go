@@ -89,9 +89,9 @@ func TestPixCodesOfWhatIsToBePaid(t *testing.T) {
 			InfluencerID: influencer, Evidence: "coupon", CommissionMinor: 123450, Currency: currency})
 		ids[name] = s.Ask(s.live, influencer, currency, "2026-04-30", 0)
 	}
-	s.Close(s.live)
 	s.exec(`update influencer_personal set pix_at = $1`, mayDay.Add(-72*time.Hour))
 	s.exec(`update influencer_personal set pix_at = $1 where pix_key = 'k1@example.com'`, mayDay.Add(-time.Hour))
+	s.Close(s.live)
 	owner, finance := s.loggedIn(), s.join(account.RoleFinance, "bia@loja.example", s.Store.StoreID)
 	page := s.readRaw(owner, "/dashboard/statements/pix"+at)
 	if n := strings.Count(page, "br.gov.bcb.pix"); n != 2 || !contains(page, "0114k0@example.com", "54071234.50", "5911Julia Prado", "EXT1",

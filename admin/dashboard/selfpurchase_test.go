@@ -1,35 +1,39 @@
 package dashboard_test
 
 import (
-	"encoding/json"
-	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
-// putSelf stores an order whose customer is the influencer: with what was decided about it, as JSON, or "".
-func putSelf(s *site, id, influencer, state, decision string) {
-	winner := fmt.Sprintf(`{"influencer":"Ana Prado","influencer_id":%q,"campaign":"","evidence":"coupon","proof":"order"}`, influencer)
-	reason := `,"reason":"self_purchase"`
-	if state == "earned" {
-		reason = ""
+// putSelf stores an order whose customer is the influencer Ana Prado, with what was decided about her, or "".
+func putSelf(s *site, id, ana string, state facts.PayoutState, decision string) {
+	ten := []facts.ExplainedSum{{Amount: "10", Currency: "BRL"}}
+	x := facts.Explanation{
+		Order:  facts.ExplainedOrder{CustomerIs: []facts.ExplainedCustomer{{Influencer: "Ana Prado", InfluencerID: ana}}},
+		Payout: facts.ExplainedPayout{Base: "100", Commission: "0", State: state, Reason: facts.ReasonSelfPurchase},
 	}
-	payout := fmt.Sprintf(`{"winner":%s,"rule":"coupon_first","losers":[],"costs":[],"base":100,"commission":10,
-		"commissions":[{"amount":10,"currency":"BRL"}],"state":%q%s}`, winner, state, reason)
-	decisions := "[]"
+	x.Counterfactual.WithoutCoupon.State, x.Counterfactual.WithoutLink = facts.PayoutNone, x.Payout
+	o := reporttest.Order{CompanyID: s.live, ID: id, TotalMinor: 10000, State: string(state), Reason: string(facts.ReasonSelfPurchase)}
+	if state != facts.PayoutNone {
+		x.Payout.Winner = &facts.ExplainedWinner{Influencer: "Ana Prado", InfluencerID: ana, Evidence: facts.EvidenceCoupon}
+		x.Payout.Commission, x.Payout.Commissions = "10", ten
+		o.InfluencerID, o.Evidence, o.CommissionMinor = ana, commerce.EvidenceCoupon, 1000
+	}
+	if state == facts.PayoutEarned {
+		x.Payout.Reason, o.Reason = "", ""
+	}
 	if decision != "" {
-		decisions = fmt.Sprintf(`[{"influencer":"Ana Prado","influencer_id":%q,"decision":%q,"by":"cli","at":"2026-03-10T12:00:00.000Z",
-			"reason":""}]`, influencer, decision)
+		x.Decisions = []facts.ExplainedDecision{{Influencer: "Ana Prado", InfluencerID: ana, Decision: decision, By: "cli",
+			At: "2026-03-10T12:00:00.000Z"}}
 	}
-	o := reporttest.Order{CompanyID: s.live, ID: id, TotalMinor: 10000, InfluencerID: influencer, Evidence: "coupon", CommissionMinor: 1000,
-		State: state, Explanation: json.RawMessage(fmt.Sprintf(`{"order":{"customer_is":[{"influencer":"Ana Prado","influencer_id":%q}]},
-		"keys":[],"touches":[],"decisions":%s,"payout":%s,"models":{},"counterfactual":{"without_coupon":%s,"without_link":%s}}`,
-			influencer, decisions, payout, nobodyWins, payout))}
-	if state == "review" {
-		o.Reason = "self_purchase"
-	}
+	o.Explanation = x
 	s.Put(o)
 }
 
@@ -39,6 +43,7 @@ func TestAnInfluencersOwnPurchaseWaitsOnThePages(t *testing.T) {
 	s := newSite(t)
 	id := s.Influencer(s.live, "Ana Prado")
 	putSelf(s, "waits", id, "review", "")
+	putSelf(s, "denied", id, "none", "refuse")
 	putSelf(s, "accepted", id, "earned", "accept")
 	owner, at := s.loggedIn(), "?company="+s.live
 	if text := s.readAs(owner, "/dashboard/reviews"+at); !contains(text, "Ana Prado would get R$ 10.00",
@@ -50,11 +55,41 @@ func TestAnInfluencersOwnPurchaseWaitsOnThePages(t *testing.T) {
 		t.Errorf("the name leads nowhere: %s", page)
 	}
 	if text := s.readAs(owner, orderOf("waits")); !contains(text, "The customer of this order is Ana Prado. Nothing is owed until you decide.",
-		"Accept and pay") || strings.Contains(text, "Take back the decision") {
+		"Accept and pay", "Refuse: they get nothing for this order.") || strings.Contains(text, "Take back the decision") {
 		t.Errorf("the order reads %q", text)
+	}
+	if text := s.readAs(owner, orderOf("denied")); !contains(text, "No influencer gets a commission: the customer of this order is Ana Prado.",
+		"Ana Prado was refused", "Take back the decision about Ana Prado") {
+		t.Errorf("the denied order reads %q", text)
 	}
 	// A coupon has no visit that shows the decision.
 	if text := s.readAs(owner, orderOf("accepted")); !contains(text, "Ana Prado was accepted", "Take back the decision about Ana Prado") {
 		t.Errorf("the accepted order reads %q", text)
 	}
+}
+
+// The same as people see it, in Portuguese, from the list to the order and the influencer.
+func TestAnInfluencersOwnPurchaseIsShownInPortuguese(t *testing.T) {
+	s := newSite(t)
+	id := s.Influencer(s.live, "Ana Prado")
+	putSelf(s, "waits", id, "review", "")
+	putSelf(s, "denied", id, "none", "refuse")
+	putSelf(s, "accepted", id, "earned", "accept")
+	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
+	s.enter(page)
+	page.MustNavigate(s.url + "/dashboard/reviews?company=" + s.live).MustWaitLoad()
+	page.MustElement(`button[value="pt-BR"]`).MustEval(`() => this.click()`)
+	page.MustElementR("p.sub", "O cliente deste pedido é o próprio influenciador.")
+	axeInBothSchemes(t, page, "an own purchase in review")
+	shots.take("self-review")
+	page.MustElementR("section a", "^Ana Prado$").MustClick()
+	page.MustElementR("h1", "Ana Prado")
+	for _, order := range []string{"waits", "accepted", "denied"} {
+		page.MustNavigate(s.url + "/dashboard/order?company=" + s.live + "&id=" + order).MustWaitLoad()
+		shots.take("self-" + order)
+	}
+	page.MustNavigate(s.url + "/dashboard/settings?company=" + s.live).MustWaitLoad()
+	page.MustElementR("label", "Compra do próprio influenciador").MustScrollIntoView()
+	shots.take("self-settings")
 }

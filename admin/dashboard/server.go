@@ -54,6 +54,8 @@ type Deps struct {
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
 	Previews rules.Previews
+	// OnKafka waits until what is stored of a company now is on Kafka, as admin.Server.OnKafka does. nil: nobody waits.
+	OnKafka func(ctx context.Context, companyID string) error
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
 	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	// Events reads the logs of events, and Rules the rules by which they are looked at.
@@ -90,7 +92,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, errors.New("dashboard: Database and Hints are needed")
 	}
 	shared, err := site.New(site.Config{PublicURL: config.PublicURL, Log: deps.Log, Now: deps.Now, Random: deps.Random,
-		Versions: deps.Database})
+		Versions: deps.Database, OnKafka: deps.OnKafka})
 	if err != nil {
 		return nil, err
 	}

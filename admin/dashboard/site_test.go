@@ -46,10 +46,11 @@ type site struct {
 	hints  chan []byte
 	kafka  testLog
 
-	mu      sync.Mutex
-	now     time.Time // zero: the real clock
-	address string    // of whoever asks
-	log     bytes.Buffer
+	mu        sync.Mutex
+	now       time.Time // zero: the real clock
+	address   string    // of whoever asks
+	log       bytes.Buffer
+	kafkaAway error // guarded by mu
 }
 
 // cheapHash is a password's hash at less cost: a hash has its own parameters, and how dear
@@ -91,7 +92,7 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	}
 	pages, err := dashboard.New(config,
 		dashboard.Deps{Database: s.DB, Hints: s.follow, Previews: s.Previews(limits), Events: &s.kafka, Rules: s.Rules(),
-			AddEntry: s.AddEntry, CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock,
+			OnKafka: s.onKafka, AddEntry: s.AddEntry, CheckLinks: s.checkLinks, Hasher: s.hasher, Now: s.clock,
 			Log: slog.New(slog.NewJSONHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +108,13 @@ func newSiteWith(t testing.TB, limits preview.Limits, options ...func(c *dashboa
 	s.url = server.URL
 	t.Cleanup(func() { stop(); <-done; server.Close() })
 	return s
+}
+
+// onKafka is Kafka's answer about what was stored: kafkaAway.
+func (s *site) onKafka(context.Context, string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kafkaAway
 }
 
 // checkLinks refuses hosts that begin with "private".

@@ -137,6 +137,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
 		Database: db, Log: s.log, Hasher: s.hasher, Previews: db, Events: client, Rules: cases.NewReader(db.db),
 		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
+		OnKafka:    func(ctx context.Context, companyID string) error { return api.OnKafka(ctx, companyID) },
 		AddEntry: func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error {
 			return api.AddEntry(ctx, author, e)
 		},

@@ -130,7 +130,8 @@ func TestPayoutsAreShownByInfluencer(t *testing.T) {
 		}
 	}
 	out, status := command(t, "payouts", "--company", live.CompanyID)
-	const want = "INFLUENCER  CURRENCY  EXPECTED  REVIEW  HELD  PAYABLE  PAID\nAna Prado   BRL       0.00      0.00    0.07  10.50    0.00\n"
+	const want = "INFLUENCER  CURRENCY  EXPECTED  REVIEW  HELD  PAYABLE  PAID  WITHHELD\n" +
+		"Ana Prado   BRL       0.00      0.00    0.07  10.50    0.00  0.00\n"
 	if status != 0 || out != want {
 		t.Errorf("exit status %d and\n%s\nwant\n%s", status, out, want)
 	}

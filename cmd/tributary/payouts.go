@@ -22,6 +22,7 @@ var balanceColumns = []column[commerce.Balance]{
 	{"held", "HELD", func(b *commerce.Balance) any { return sumOf(b.HeldMinor, b.Currency) }},
 	{"payable", "PAYABLE", func(b *commerce.Balance) any { return sumOf(b.PayableMinor, b.Currency) }},
 	{"paid", "PAID", func(b *commerce.Balance) any { return sumOf(b.PaidMinor, b.Currency) }},
+	{"withheld", "WITHHELD", func(b *commerce.Balance) any { return sumOf(b.WithheldMinor, b.Currency) }},
 }
 
 func sumOf(minor decimal.Decimal, currency string) commerce.Sum {

@@ -33,6 +33,9 @@ var statementColumns = []column[commerce.Statement]{
 	{"opening", "OPENING", func(s *commerce.Statement) any { return ofClosed(s, sumOf(s.OpeningMinor, s.Currency)) }},
 	{"line_count", "ORDERS", func(s *commerce.Statement) any { return ofClosed(s, s.Lines) }},
 	{"total", "TOTAL", func(s *commerce.Statement) any { return ofClosed(s, sumOf(s.TotalMinor, s.Currency)) }},
+	{"withholdings", "", func(s *commerce.Statement) any { return orNone(s.WithheldText()) }},
+	{"net", "NET", func(s *commerce.Statement) any { return ofClosed(s, sumOf(s.NetMinor(), s.Currency)) }},
+	{"invoice", "", func(s *commerce.Statement) any { return orNone(s.Invoice) }},
 	{"carried", "CARRIED", func(s *commerce.Statement) any { return ofClosed(s, s.Carried) }},
 	{"paid_at", "PAID", func(s *commerce.Statement) any {
 		if s.PaidAt.IsZero() {

@@ -27,7 +27,7 @@ declare
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
     -- outcomes
     'payout', 'ledger_entry', 'manual_entry', 'closed_day', 'agreement_queue', 'recompute', 'recompute_span',
-    'statement', 'statement_party', 'statement_payment', 'statement_link',
+    'statement', 'statement_party', 'statement_payment', 'statement_withholding', 'statement_link',
     -- sums that reports read
     'sale_day', 'credit_day', 'product_day', 'path_day', 'product_month', 'path_month', 'journey_month', 'traffic_month',
     'shopper_day', 'traffic_day', 'click_day', 'nonconverting_day', 'nonconverting_count', 'sign_report'
@@ -41,7 +41,7 @@ declare
   ];
   -- Of the control plane, plain tables of the coordinator: nothing is done with them.
   untouched constant text[] := array[
-    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'invitation',
+    'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'log_in_made', 'invitation',
     'short_code', 'recompute_company', 'sign_job', 'schema_migration', 'oldest_program', 'installation'
   ];
   name text;

@@ -100,6 +100,11 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 		o.Refunds = wire.Some([]wire.Refund{{ID: "r1", AmountMinor: 1000, CreatedAt: "2026-03-11T00:00:00Z", Reason: "damaged",
 			Items: []wire.RefundItem{{ItemID: "a", Quantity: 1}}}})
 	}, viaAna))
+	f("review_self_purchase_by_coupon", knowsAna(commerce.SelfPurchaseReview), sale(byAna(code("ANA10"))))
+	f("review_self_purchase_by_link", knowsAna(commerce.SelfPurchaseReview), sale(byAna(), viaAna))
+	f("none_self_purchase", knowsAna(commerce.SelfPurchaseDeny), sale(byAna(code("ANA10")), viaAna))
+	f("earned_self_purchase_after_a_decision", knowsAna(commerce.SelfPurchaseReview),
+		decided(sale(byAna(code("ANA10"))), commerce.EvidenceAccept))
 	f("none_amount_out_of_range", plain, sale(func(o *wire.Order) { o.TotalMinor = maxMinor * 11 }, viaAna))
 
 	files, err := os.ReadDir(dir)

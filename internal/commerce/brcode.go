@@ -10,8 +10,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// PixRest is how long no BR Code is made after the key changed: whoever changed it would be paid at once.
-const PixRest = 48 * time.Hour
+// PixRest is how long no BR Code is made after the key changed, unless a second person confirms it: whoever changed it would be
+// paid at once. Whose log-in or password somebody made within LogInRest is no second person to them.
+const (
+	PixRest   = 48 * time.Hour
+	LogInRest = 30 * 24 * time.Hour
+)
+
+// ErrSamePerson means that who confirms may be who made the change.
+var ErrSamePerson = errors.New("who made the change, or somebody whose log-in they made, confirms it")
 
 // Why a statement has no BR Code.
 var (
@@ -32,22 +39,50 @@ const (
 // TxID is the statement's number as Pix carries it: 1 to 25 of A-Z and 0-9.
 func (s Statement) TxID() string { return "EXT" + s.NumberText() }
 
-// BRCode returns the "copia e cola" text of a Pix of the statement's total to its influencer, who has details d, at an
-// instant. Errors: ErrNotBRL, ErrNoPixKey, ErrNewPixKey, ErrNoBRCode.
-func (s Statement) BRCode(d Details, at time.Time) (string, error) {
+// PaidTo returns the key to which a statement of these parties is paid at an instant, of an influencer who has details d: the key
+// of the closing. Another one that the influencer has since then is paid to once a second person has confirmed it, or where there
+// was none at the closing. Errors: ErrNoPixKey, also where the key was taken away since; ErrNewPixKey.
+func (p Parties) PaidTo(d Details, at time.Time) (Pix, error) {
+	changed := d.Changed[DetailPix].At
+	key := p.Pix
 	switch {
-	case s.Currency != BRL:
-		return "", ErrNotBRL
-	case d.Pix.Key == "":
-		return "", ErrNoPixKey
-	case d.Changed[DetailPix].At.After(at.Add(-PixRest)):
-		return "", ErrNewPixKey
+	case d.Pix == (Pix{}) && changed.After(p.PixChanged.At):
+		return Pix{}, ErrNoPixKey
+	case d.Pix != (Pix{}) && (d.PixConfirmed || key == (Pix{})):
+		key = d.Pix
 	}
-	amount := FormatSum(s.TotalMinor, BRL)
-	if !s.TotalMinor.IsPositive() || len(amount) > mostBRAmount || s.Number == 0 {
+	if changed.Before(p.PixChanged.At) {
+		changed = p.PixChanged.At
+	}
+	switch {
+	case key == (Pix{}):
+		return Pix{}, ErrNoPixKey
+	case changed.After(at.Add(-PixRest)) && !(d.PixConfirmed && key == d.Pix):
+		return Pix{}, ErrNewPixKey
+	}
+	return key, nil
+}
+
+// PixChangedSince reports whether the influencer, who has details d, has another key than at the closing, or none any more.
+func (p Parties) PixChangedSince(d Details) bool {
+	return d.Pix != p.Pix && d.Changed[DetailPix].At.After(p.PixChanged.At)
+}
+
+// BRCode returns the "copia e cola" text of a Pix of what is paid of a statement of these parties (Parties.PaidTo). Errors:
+// ErrNotBRL, ErrNoPixKey, ErrNewPixKey, ErrNoBRCode.
+func (s Statement) BRCode(p Parties, d Details, at time.Time) (string, error) {
+	if s.Currency != BRL {
+		return "", ErrNotBRL
+	}
+	key, err := p.PaidTo(d, at)
+	if err != nil {
+		return "", err
+	}
+	amount := FormatSum(s.NetMinor(), BRL)
+	if !s.NetMinor().IsPositive() || len(amount) > mostBRAmount || s.Number == 0 {
 		return "", ErrNoBRCode
 	}
-	text, err := brCode(d.Pix.Key, brName(s.Influencer), amount, s.TxID())
+	text, err := brCode(key.Key, brName(s.Influencer), amount, s.TxID())
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrNoBRCode, err)
 	}

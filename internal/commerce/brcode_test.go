@@ -57,7 +57,7 @@ func TestABRCodeDecodesToItsFields(t *testing.T) {
 		s := Statement{Influencer: string(name), Number: 1 + r.Int64N(1<<62), Currency: BRL,
 			TotalMinor: decimal.NewFromInt(1 + r.Int64N(999_999_999_999))}
 		key := keys[r.IntN(len(keys))]
-		text, err := s.BRCode(Details{Pix: Pix{Type: PixRandom, Key: key}}, time.Now())
+		text, err := s.BRCode(Parties{}, Details{Pix: Pix{Type: PixRandom, Key: key}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestAStatementWithoutABRCodeSaysWhy(t *testing.T) {
 	key := Details{Pix: Pix{Type: PixCPF, Key: "52998224725"}}
 	f := func(what string, s Statement, d Details, want error) {
 		t.Helper()
-		if text, err := s.BRCode(d, now); !errors.Is(err, want) || (err == nil) != (text != "") {
+		if text, err := s.BRCode(Parties{}, d, now); !errors.Is(err, want) || (err == nil) != (text != "") {
 			t.Errorf("%s: %q, %v", what, text, err)
 		}
 	}

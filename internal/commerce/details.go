@@ -22,6 +22,8 @@ type Details struct {
 	Handles  []string // in social networks, as typed
 	Notes    string
 
+	PixConfirmed bool // by a second person, since the key changed
+
 	// When and by whom each of PayeeFields last changed, by its name; also when it was cleared.
 	Changed map[string]Touched
 }

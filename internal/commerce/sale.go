@@ -106,8 +106,8 @@ type LedgerEntry struct {
 	Cause         string          // "order <updatedAt>", "event <id>", "rule <rev> <type>"
 }
 
-// Balance is what one influencer has in one currency, in minor units. Held, payable and
-// paid together are the sum of the ledger without advances; what is expected or in review has no entries.
+// Balance is what one influencer has in one currency, in minor units. Held, payable, paid and
+// withheld together are the sum of the ledger without advances; what is expected or in review has no entries.
 type Balance struct {
 	InfluencerID  string
 	Influencer    string
@@ -116,9 +116,10 @@ type Balance struct {
 	ReviewMinor   decimal.Decimal // waits for the merchant's decision
 	HeldMinor     decimal.Decimal // earned; may be paid later
 	PayableMinor  decimal.Decimal // earned; may be paid now: the due, what was carried, and what no closed statement has
-	DueMinor      decimal.Decimal // the totals of closed statements that are to be paid
+	DueMinor      decimal.Decimal // what is to be paid of closed statements
 	CarriedMinor  decimal.Decimal // the total of the last statement, where it is carried to the next one
-	PaidMinor     decimal.Decimal // the totals of the statements that were paid, and advances
+	PaidMinor     decimal.Decimal // what was paid of statements, and advances
+	WithheldMinor decimal.Decimal // of statements that are paid or to be paid
 }
 
 // OpenMinor is what may be paid and no closed statement has.

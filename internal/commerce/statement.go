@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // States of a statement.
@@ -55,6 +56,10 @@ type Statement struct {
 	ClosedAt     time.Time
 	PaidAt       time.Time // zero: not paid
 	Reference    string    // of the payment
+
+	Withheld      []wire.Withheld // of TotalMinor, until it is paid
+	WithheldMinor decimal.Decimal // their sum
+	Invoice       string          // number of the influencer's invoice; may be empty
 }
 
 // IsCarried reports whether a total is carried to the next statement: one that is not above zero, or below the minimum.
@@ -111,13 +116,14 @@ type StatementFilter struct {
 	Carried      *bool  // whether the total is carried to the next statement
 }
 
-// StatementTotal is how many statements of a state and a currency there are, and what they sum to, in minor units.
+// StatementTotal is how many statements of a state and a currency there are, and what they sum to without what is withheld, in
+// minor units.
 type StatementTotal struct {
-	State      string // one of StatementStates
-	Carried    bool   // the totals are in later statements too
-	Currency   string
-	Count      int64
-	TotalMinor decimal.Decimal
+	State    string // one of StatementStates
+	Carried  bool   // the totals are in later statements too
+	Currency string
+	Count    int64
+	NetMinor decimal.Decimal
 }
 
 // Check returns every rule that the filter breaks.

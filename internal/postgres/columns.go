@@ -104,6 +104,14 @@ func JSON[T any](list []T) *string {
 	return NullIfEmpty(string(text))
 }
 
+// JSONList is a list as JSON, "[]" where it is empty. Its elements are such as JSON can hold.
+func JSONList[T any](list []T) string {
+	if text := JSON(list); text != nil {
+		return *text
+	}
+	return "[]"
+}
+
 // NullIfEmpty is a text as an argument: null where it is empty.
 func NullIfEmpty(text string) *string {
 	if text == "" {

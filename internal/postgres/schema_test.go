@@ -21,6 +21,7 @@ var controlPlane = map[string]string{
 	"person":            "a person may belong to several stores",
 	"membership":        "joins people and stores",
 	"person_session":    "is looked up by hash before anything is known",
+	"log_in_made":       "is of a person, who may be in several stores",
 	"invitation":        "is looked up by hash before anything is known",
 	"outbox":            "is one queue, in the order of commits",
 	"short_code":        "is unique over all companies",

@@ -337,6 +337,8 @@ func closeStatement(ctx context.Context, store closing.Store, company string) er
 		store.InsertPayments(ctx, company,
 			[]closing.Payment{{StatementID: statement.StatementID, PaidAt: noon, Reference: "1", Rev: 1, RecordedAt: noon, Actor: "cli"},
 				{StatementID: statement.StatementID, Undoes: 1, Reason: "1", Rev: 2, RecordedAt: noon, Actor: "cli"}}),
+		store.InsertWithholdings(ctx, company, []closing.Withholding{{Withholding: commerce.Withholding{StatementID: statement.StatementID},
+			Rev: 3, At: noon, Actor: "cli"}}),
 		second(store.InsertEntries(ctx, company, []closing.Entry{{Entry: wire.Entry{EntryID: statement.StatementID,
 			InfluencerID: statement.InfluencerID, Kind: commerce.EntryBonus, AmountMinor: 1, Currency: "BRL", Day: "2026-03-10"},
 			AcceptedAt: noon}})),

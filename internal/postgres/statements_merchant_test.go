@@ -195,6 +195,14 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	must(err, commerce.ErrEntryExists)
 	_, err = db.Payees(ctx, author.CompanyID, []string{entry.InfluencerID})
 	must(err)
+	_, err = db.LastPaid(ctx, author.CompanyID, []string{entry.InfluencerID})
+	must(err)
+	_, err = opened.Pool().Exec(ctx, `
+		insert into influencer_personal (company_id, influencer_id, pix_type, pix_key, pix_at, pix_by) values ($1, $2, 'email', 'a', $3, 'key/k')
+		on conflict (company_id, influencer_id) do update set pix_type = 'email', pix_key = 'a', pix_at = $3, pix_by = 'key/k'`,
+		author.CompanyID, entry.InfluencerID, noon)
+	must(err)
+	must(db.ConfirmPix(ctx, commerce.Author{CompanyID: author.CompanyID, Actor: "user/" + id, At: noon}, entry.InfluencerID, noon))
 	shown, err := db.PreviewStatements(ctx, author, commerce.Closing{EndDate: "2026-01-31"})
 	must(err)
 	if len(shown) != 1 || shown[0].TotalMinor.String() != "100" || shown[0].Carried {
@@ -207,6 +215,7 @@ func statementStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, 
 	}
 	_, err = opened.Pool().Exec(ctx, `update statement set closed_at = now(), carried = false where company_id = $1`, author.CompanyID)
 	must(err)
+	must(db.Withhold(ctx, author, commerce.Withholding{StatementID: asked[0].StatementID, Invoice: "1"}))
 	must(db.PayStatement(ctx, author, commerce.StatementPayment{StatementID: asked[0].StatementID, PaidAt: noon, Reference: "1"}))
 	must(db.UndoPayment(ctx, author, commerce.PaymentUndo{StatementID: asked[0].StatementID, Reason: "1"}))
 	for _, revoke := range []bool{false, true} {
@@ -336,7 +345,9 @@ func memberStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 
 func outboxStatements(t *testing.T, db *merchant.Store) {
 	must, ctx := mustOf(t), t.Context()
-	_, _, err := db.OutboxSize(ctx)
+	_, err := db.OutboxWaits(ctx, "c_0000000000000000", 0)
+	must(err)
+	_, _, err = db.OutboxSize(ctx)
 	must(err)
 	relay, err := db.AcquireRelay(ctx)
 	must(err)

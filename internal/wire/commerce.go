@@ -16,8 +16,10 @@ const (
 	KindEvidence  Kind = "evidence"  // a decision about an influencer's evidence for an order
 	KindStatement Kind = "statement" // a statement of an influencer is to be closed
 	KindPayment   Kind = "payment"   // a statement was paid
-	KindEntry     Kind = "entry"     // a manual entry of an influencer's ledger
-	KindErasure   Kind = "erasure"   // a person is to be erased
+
+	KindWithholding Kind = "withholding" // what is withheld of a statement
+	KindEntry       Kind = "entry"       // a manual entry of an influencer's ledger
+	KindErasure     Kind = "erasure"     // a person is to be erased
 )
 
 // CommerceVersion is the version of records of commerce.v1 that are written now.
@@ -239,6 +241,20 @@ type Payment struct {
 	Reference   string    `json:"reference,omitempty"`
 	Undoes      int64     `json:"undoes,omitempty"` // the revision of the payment that is undone; 0: it is a payment
 	Reason      string    `json:"reason,omitempty"` // of the undo, in the merchant's words
+}
+
+// Withholding is the body of a withholding's record: what the merchant withholds of a statement, in place of what earlier
+// records of it say.
+type Withholding struct {
+	StatementID string     `json:"statementId"`
+	Withheld    []Withheld `json:"withheld"`
+	Invoice     string     `json:"invoice"` // number of the influencer's invoice; may be empty
+}
+
+// Withheld is one amount that is withheld.
+type Withheld struct {
+	Name        string `json:"name"`
+	AmountMinor int64  `json:"amountMinor"` // of the statement's currency
 }
 
 // Entry is the body of a manual entry's record.

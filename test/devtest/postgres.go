@@ -2,6 +2,7 @@ package devtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,7 +37,7 @@ func startServer() (*devstack.Postgres, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	// Not t.TempDir: it is inside of private directories, and the server may run as nobody.
-	dir, err := os.MkdirTemp("", "tributary-devtest-")
+	dir, err := os.MkdirTemp(inMemory(), "tributary-devtest-")
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +72,20 @@ func startServer() (*devstack.Postgres, error) {
 	}
 	// A template must have no connections; one of Migrate's may still be closing.
 	return pg, execute(ctx, pg.DSN(), "alter database "+template+" allow_connections false")
+}
+
+// inMemory returns a directory of files in memory, if there is one with room for tests' databases. On a disk with ext4, which
+// looks for inodes that were not freed lately, to make a database of 660 files and to drop it takes up to 0.43 s of CPU time,
+// in memory 0.03 s. Empty: the directory of temporary files; there are the databases of benchmarks, which may be large.
+func inMemory() string {
+	const memory, room = "/dev/shm", 4 << 30 // bytes
+	var files syscall.Statfs_t
+	bench := flag.Lookup("test.bench")
+	if bench != nil && bench.Value.String() != "" || syscall.Statfs(memory, &files) != nil ||
+		files.Bavail*uint64(files.Bsize) < room {
+		return ""
+	}
+	return memory
 }
 
 // removeAfterwards starts a shell that removes dir after this process has ended.

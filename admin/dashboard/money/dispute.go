@@ -144,7 +144,7 @@ func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request, d
 				return
 			}
 		}
-		err = change(r.Context())
+		err = s.OnKafka(r, v, change(r.Context()))
 	}
 	switch {
 	case errors.Is(err, commerce.ErrNotFound):

@@ -47,6 +47,8 @@ type linkedPage struct {
 	Reference           string // of the payment
 	Opening, Sum, Total string
 	Carry               bool // an amount was carried here from the statement before
+	Withheld            []site.Said
+	Net, Invoice        string // Net is empty where nothing is withheld
 	Lines               []linkedLine
 	Orders              int64
 	More, First         string // paths of the next page and of the first
@@ -275,7 +277,11 @@ func lineName(l *lang.Printer, line *commerce.StatementLine) string {
 func (p *linkedPage) amounts(l *lang.Printer, s commerce.Statement) {
 	sum := func(minor decimal.Decimal) string { return l.Sum(minor, s.Currency) }
 	p.Opening, p.Sum, p.Total = sum(s.OpeningMinor), sum(s.TotalMinor.Sub(s.OpeningMinor)), sum(s.TotalMinor)
-	p.Carry = !s.OpeningMinor.IsZero()
+	p.Carry, p.Invoice = !s.OpeningMinor.IsZero(), s.Invoice
+	for _, w := range s.Withheld {
+		p.Withheld = append(p.Withheld, site.Said{Label: w.Name, Text: sum(decimal.NewFromInt(-w.AmountMinor))})
+		p.Net = sum(s.NetMinor())
+	}
 	switch {
 	case s.State == commerce.StatementPaid:
 		p.StateIs, p.State, p.Reference = "paid", l.T("linked.paid", l.Date(s.PaidAt)), s.Reference
@@ -306,10 +312,11 @@ func takenBack(l *lang.Printer, text string) string {
 }
 
 // linkedHeader are the columns of a statement's file. Each row says of which statement it is.
-var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day", "order_value",
-	"base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
+var linkedHeader = []string{"number", "issued_on", "store", "store_document", "influencer", "document", "kind", "order", "day",
+	"order_value", "base", "rate", "evidence", "coupon", "amount", "currency", "order_id"}
 
-// linkedCSV is a statement as a table: the amount that was carried to it, then each order. The amounts sum to the total.
+// linkedCSV is a statement as a table: the amount that was carried to it, each order, and what is withheld. The amounts sum to
+// what is paid.
 func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementView) {
 	statement := v.statement
 	if statement.State == commerce.StatementClosing {
@@ -334,6 +341,10 @@ func (s *Pages) linkedCSV(w http.ResponseWriter, r *http.Request, v statementVie
 		row("opening", "", "", "", "", "", "", "", commerce.FormatSum(statement.OpeningMinor, statement.Currency), statement.Currency, "")
 	}
 	err = s.eachLine(r.Context(), v, first, func(line commerce.StatementLine) { row(lineCells(&line, statement.Currency)...) })
+	for _, w := range statement.Withheld {
+		row("withheld", reports.CSVText(w.Name), "", "", "", "", "", "", commerce.FormatMinor(-w.AmountMinor, statement.Currency),
+			statement.Currency, "")
+	}
 	if out.Flush(); err != nil || out.Error() != nil {
 		panic(http.ErrAbortHandler) // the table is not whole: the connection ends in the middle
 	}

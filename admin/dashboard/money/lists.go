@@ -19,14 +19,15 @@ func (s *Pages) listRoutes() []site.Route {
 				"test"}, s.ordersFile)},
 		{Pattern: "GET " + site.PayoutsPath + site.CSVEnding,
 			Handle: s.File("payouts",
-				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid"}, s.payoutsFile)},
+				[]string{"influencer_id", "influencer", "currency", "expected", "review", "held", "payable", "paid",
+					"withheld"}, s.payoutsFile)},
 		{Pattern: "GET " + site.ReviewsPath + site.CSVEnding,
 			Handle: s.File("reviews", []string{"order_id", "name", "created_at", "currency", "total", "influencer_id", "influencer",
 				"commission", "fixed_commission_brl", "reason"}, s.reviewsFile)},
 		{Pattern: "GET " + site.StatementsPath + site.CSVEnding,
 			Handle: s.File("statements", []string{"number", "statement_id", "influencer_id", "influencer", "currency", "start_date", "end_date",
 				"state",
-				"orders", "opening", "total", "carried", "paid_at", "reference"}, s.statementsFile)},
+				"orders", "opening", "total", "withheld", "net", "withheld_text", "invoice", "carried", "paid_at", "reference"}, s.statementsFile)},
 	}
 }
 
@@ -89,7 +90,8 @@ func (s *Pages) payoutsFile(ctx context.Context, _ *http.Request, v site.Request
 			if err := f.Add(b.InfluencerID, b.Influencer, b.Currency, site.MinorText(b.ExpectedMinor, b.Currency),
 				site.MinorText(b.ReviewMinor, b.Currency),
 				site.MinorText(b.HeldMinor, b.Currency),
-				site.MinorText(b.PayableMinor, b.Currency), site.MinorText(b.PaidMinor, b.Currency)); err != nil {
+				site.MinorText(b.PayableMinor, b.Currency), site.MinorText(b.PaidMinor, b.Currency),
+				site.MinorText(b.WithheldMinor, b.Currency)); err != nil {
 				return err
 			}
 		}
@@ -137,11 +139,12 @@ func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Requ
 		}
 		for _, st := range list {
 			opening, total := site.MinorText(st.OpeningMinor, st.Currency), site.MinorText(st.TotalMinor, st.Currency)
+			withheld, net := site.MinorText(st.WithheldMinor, st.Currency), site.MinorText(st.NetMinor(), st.Currency)
 			if st.State == commerce.StatementClosing { // not known yet
-				opening, total = "", ""
+				opening, total, withheld, net = "", "", "", ""
 			}
 			if err := f.Add(st.NumberText(), st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
-				strconv.FormatInt(st.Lines, 10), opening, total,
+				strconv.FormatInt(st.Lines, 10), opening, total, withheld, net, st.WithheldText(), st.Invoice,
 				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
 				return err
 			}

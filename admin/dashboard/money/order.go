@@ -45,7 +45,8 @@ type orderPage struct {
 	State     string   // what the commission is, in a word
 	StateIs   string   // approved | pending | cancelled: a class
 	Unproven  bool     // paid though nothing proves it
-	Decide    string   // the id of the influencer about whose link the store decides; empty: nothing waits
+	Decide    string   // the id of the influencer about whose commission the store decides; empty: nothing waits
+	Deciding  string   // what a decision does
 	PayableOn string   // the day from which it may be paid; empty: nothing is owed
 	TakenBack bool     // cancelled: the costs are what was owed before
 	Ledger    []ledgerLine
@@ -227,11 +228,9 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)
-		if x.Payout.Reason == facts.ReasonSelfPurchase {
-			p.Verdict = l.T("verdict.self_purchase", x.Payout.Winner.Influencer)
-		}
-		p.Decide = x.Payout.Winner.InfluencerID
+		p.Decide, p.Deciding = x.Payout.Winner.InfluencerID, l.T("order.decide_text")
 	}
+	p.selfPurchase(l, x)
 	p.Unproven = x.Payout.State == facts.PayoutEarned && x.Payout.Winner != nil && x.Payout.Winner.Proof == facts.ProofClaimed
 	if x.Payout.PayableOn != "" {
 		p.PayableOn = l.Day(x.Payout.PayableOn)

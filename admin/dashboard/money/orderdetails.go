@@ -45,3 +45,18 @@ func orderDetails(l *lang.Printer, x facts.Explanation, currency string, zone *t
 	}
 	return lines
 }
+
+// selfPurchase says that the customer is the influencer, where that is why the commission waits or nothing is owed.
+func (p *orderPage) selfPurchase(l *lang.Printer, x facts.Explanation) {
+	switch {
+	case x.Payout.Reason != facts.ReasonSelfPurchase:
+	case x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil:
+		p.Verdict, p.Deciding = l.T("verdict.self_purchase", x.Payout.Winner.Influencer), l.T("order.decide_self")
+	case len(x.Order.CustomerIs) > 0:
+		var names []string
+		for _, c := range x.Order.CustomerIs {
+			names = append(names, c.Influencer)
+		}
+		p.Verdict = l.T("verdict.self_purchase_none", site.JoinAnd(l, names))
+	}
+}

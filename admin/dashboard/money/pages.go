@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -63,10 +64,15 @@ type statements interface {
 	// UndoPayment commerce.ErrNotPaid and ErrRestored.
 	AskStatements(ctx context.Context, author commerce.Author, asked commerce.Closing, random io.Reader) ([]commerce.Statement, error)
 	// Payees returns what is known of influencers by id.
+	// ConfirmPix may return commerce.ErrConflict and ErrSamePerson.
+	ConfirmPix(ctx context.Context, author commerce.Author, influencerID string, changed time.Time) error
+	LastPaid(ctx context.Context, companyID string, influencerIDs []string) (map[string]time.Time, error)
 	Payees(ctx context.Context, companyID string, influencerIDs []string) (map[string]commerce.Details, error)
 	PreviewStatements(ctx context.Context, author commerce.Author, asked commerce.Closing) ([]commerce.Statement, error)
 	// PayStatements pays all of a list or none.
 	PayStatements(ctx context.Context, author commerce.Author, list []commerce.StatementPayment) error
+	// Withhold may return commerce.ErrNotClosed, ErrCarried, ErrPaid, ErrAboveTotal and ErrRestored.
+	Withhold(ctx context.Context, author commerce.Author, w commerce.Withholding) error
 	UndoPayment(ctx context.Context, author commerce.Author, u commerce.PaymentUndo) error
 	ConfirmRestored(ctx context.Context, author commerce.Author) (restored bool, err error)
 	LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error)

@@ -71,6 +71,7 @@ func (s *Pages) answerPaid(w http.ResponseWriter, r *http.Request, v site.Reques
 		{commerce.ErrNotClosed, "not_closed"},
 		{commerce.ErrCarried, "is_carried"},
 		{commerce.ErrPaidOtherwise, "paid_otherwise"},
+		{commerce.ErrPaid, "paid_otherwise"},
 		{commerce.ErrNotPaid, "not_paid"},
 		{commerce.ErrRestored, "blocked"},
 	} {
@@ -79,7 +80,7 @@ func (s *Pages) answerPaid(w http.ResponseWriter, r *http.Request, v site.Reques
 			return
 		}
 	}
-	if err != nil {
+	if err := s.OnKafka(r, v, err); err != nil {
 		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}
@@ -168,7 +169,7 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 				s.payAlert(w, r, v, http.StatusConflict, "not_due")
 				return
 			}
-			total.add(st.Currency, st.TotalMinor)
+			total.add(st.Currency, st.NetMinor())
 			page.List = append(page.List, chosenRowOf(v, st, versions[st.StatementID]))
 		}
 		page.Sums = total.lines(v.Lang, v.Current.Currency)
@@ -189,7 +190,7 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 
 func chosenRowOf(v site.Request, st commerce.Statement, version string) chosenRow {
 	return chosenRow{Version: version, Number: st.NumberText(), Influencer: st.Influencer,
-		Period: v.Lang.Period(st.StartDate, st.EndDate), Total: v.Lang.Sum(st.TotalMinor, st.Currency)}
+		Period: v.Lang.Period(st.StartDate, st.EndDate), Total: v.Lang.Sum(st.NetMinor(), st.Currency)}
 }
 
 // linksTo makes a link to each closed statement of a list.

@@ -41,7 +41,7 @@ type payoutsPage struct {
 // The sums of the page. The first ones are the parts of what may be paid: they add up to it.
 var (
 	payableParts = []string{"due", "open", "carried", "deducted"}
-	otherSums    = []string{"held", "review", "expected", "paid"}
+	otherSums    = []string{"held", "review", "expected", "paid", "withheld"}
 )
 
 // partOf is the part of an amount that is not due: what is below zero is deducted from what comes later.
@@ -99,6 +99,8 @@ type statementsPage struct {
 type statementRow struct {
 	ID, Influencer, Period, Total, State, StateText, Paid string
 	Opening                                               string // what it has of the one before; empty: nothing
+	Withheld                                              string // of which total what is withheld; empty: nothing
+	Withhold                                              string // path of the page that enters it; empty: nothing can be entered
 	Href                                                  string // of its page; empty: it is being closed
 	Number                                                string
 	Lines                                                 int64
@@ -114,6 +116,7 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
 		{Pattern: "GET " + pixPath, Owner: true, Pays: true, Handle: s.pix},
+		{Pattern: "POST " + pixPath + "/confirm", Owner: true, Pays: true, Handle: s.confirmPix},
 		{Pattern: "GET " + pixPath + ".svg", Owner: true, Pays: true, Handle: s.pixCode},
 		{Pattern: "GET " + pixPath + site.CSVEnding, Owner: true, Pays: true,
 			Handle: s.File("pix", []string{"number", "influencer", "document", "pix_type", "pix_key", "amount", "currency", "txid", "reason",
@@ -122,6 +125,8 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
 		{Pattern: "POST " + site.StatementsPath + "/chosen", Owner: true, Pays: true, Handle: s.chosenStatements},
 		{Pattern: "POST " + site.StatementsPath + "/pay-chosen", Owner: true, Pays: true, Handle: s.payChosen},
+		{Pattern: "GET " + withholdPath, Owner: true, Pays: true, Handle: s.withholdPage},
+		{Pattern: "POST " + withholdPath, Owner: true, Pays: true, Handle: s.withhold},
 		{Pattern: "POST " + site.StatementsPath + "/undo", Owner: true, Handle: s.undoPayment},
 		{Pattern: "POST " + site.StatementsPath + "/confirm", Owner: true, Handle: s.confirmRestored, Always: true},
 		{Pattern: "POST " + site.StatementsPath + "/link", Owner: true, Pays: true, Handle: s.linkStatement},
@@ -180,6 +185,7 @@ func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Reque
 			return v.Lang.Sum(minor, b.Currency)
 		}
 		sum("due", b.DueMinor)
+		sum("withheld", b.WithheldMinor)
 		sum(partOf("open", b.OpenMinor()), b.OpenMinor())
 		sum(partOf("carried", b.CarriedMinor), b.CarriedMinor)
 		page.List = append(page.List, balanceRow{
@@ -334,13 +340,19 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	for _, st := range list {
 		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer,
 			Period: v.Lang.Period(st.StartDate, st.EndDate),
-			Total:  v.Lang.Sum(st.TotalMinor, st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
+			Total:  v.Lang.Sum(st.NetMinor(), st.Currency), Lines: st.Lines, Closed: st.State != commerce.StatementClosing,
 			Payable: st.State == commerce.StatementClosed && !st.Carried && !page.Blocked}
 		if !row.Closed { // its amounts are not known yet
 			row.Total = "–"
 		} else {
 			if !st.OpeningMinor.IsZero() {
 				row.Opening = v.Lang.T("statements.with_opening", v.Lang.Sum(st.OpeningMinor, st.Currency))
+			}
+			if !st.WithheldMinor.IsZero() {
+				row.Withheld = v.Lang.T("statements.withheld", v.Lang.Sum(st.TotalMinor, st.Currency), v.Lang.Sum(st.WithheldMinor, st.Currency))
+			}
+			if row.Payable {
+				row.Withhold = site.StorePath(withholdPath, v.Current.CompanyID, "id", st.StatementID)
 			}
 			row.Href = site.StorePath(statementPath, v.Current.CompanyID, "id", st.StatementID)
 		}

@@ -78,7 +78,7 @@ func statementSum(l *lang.Printer, totals []commerce.StatementTotal, home string
 		if amounts[kind] == nil {
 			amounts[kind] = sums{}
 		}
-		amounts[kind].add(t.Currency, t.TotalMinor)
+		amounts[kind].add(t.Currency, t.NetMinor)
 	}
 	if all == 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 type Field struct {
 	ID    string // of the element; set by form.add
 	Name  string
-	Label string
+	Label string // where form.Add gets none, the text of the name
 	Help  string // may be empty
 	// Type is an input's type, or textarea, select, checks (several of Options) or
 	// check (one of yes and no).
@@ -63,7 +63,9 @@ func NewForm(l *lang.Printer, texts string, values url.Values) *Form {
 // Add adds a field. What was typed replaces its value.
 func (f *Form) Add(x Field) {
 	x.ID = f.IDs + x.Name
-	x.Label = f.Lang.T(f.texts + x.Name)
+	if x.Label == "" {
+		x.Label = f.Lang.T(f.texts + x.Name)
+	}
 	if f.Lang.Has(f.texts + x.Name + "_help") {
 		x.Help = f.Lang.T(f.texts + x.Name + "_help")
 	}

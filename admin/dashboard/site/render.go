@@ -197,6 +197,11 @@ func (s *Site) Unavailable(w http.ResponseWriter, r *http.Request, err error) {
 		s.stale(w, r, stale)
 		return
 	}
+	if errors.Is(err, commerce.ErrNotOnKafka) {
+		s.Log.Error("dashboard: a change is stored, and not on Kafka yet", "error", err)
+		s.Problem(w, r, http.StatusServiceUnavailable, "not_on_kafka")
+		return
+	}
 	if errors.Is(err, commerce.ErrArchived) { // since the page was asked for, or it is the store's other company
 		s.ProblemOf(w, r, http.StatusForbidden, "archived")
 		return

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -20,6 +21,8 @@ type Config struct {
 	Now       func() time.Time
 	Random    io.Reader // default crypto/rand
 	Versions  Versions
+	// OnKafka waits until what is stored of a company now is on Kafka, as admin.Server.OnKafka does. nil: nobody waits.
+	OnKafka func(ctx context.Context, companyID string) error
 }
 
 // Site is what the pages of all subjects share: the clock, the log, the languages, and how
@@ -38,6 +41,7 @@ type Site struct {
 
 	publicURL string
 	versions  Versions
+	onKafka   func(ctx context.Context, companyID string) error
 	assets    assets
 	pages     map[string]pages // by language
 	filing    *Turns           // of lists that are made a file
@@ -46,6 +50,7 @@ type Site struct {
 // New parses the templates and loads the texts.
 func New(config Config) (*Site, error) {
 	s := &Site{Log: config.Log, Now: config.Now, Random: config.Random, publicURL: config.PublicURL, versions: config.Versions,
+		onKafka:   config.OnKafka,
 		filing:    NewTurns("files are being made", filesAtOnce, PersonsFiles),
 		Streaming: NewTurns("statements are being sent", statementsAtOnce, PersonsFiles)}
 	if s.Log == nil {

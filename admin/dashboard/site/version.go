@@ -193,3 +193,12 @@ func (c *conflicting) Write(b []byte) (int, error) {
 	}
 	return c.ResponseWriter.Write(b)
 }
+
+// OnKafka is of a change that money follows from: it returns the change's error, else waits until the change is on Kafka.
+// The error is then commerce.ErrNotOnKafka.
+func (s *Site) OnKafka(r *http.Request, v Request, err error) error {
+	if err != nil || s.onKafka == nil {
+		return err
+	}
+	return s.onKafka(r.Context(), v.Current.CompanyID)
+}

@@ -20,6 +20,7 @@ type storedDetails struct {
 	influencerID               string
 	emailAt, documentAt, pixAt time.Time
 	emailBy, documentBy, pixBy string
+	confirmedAt                time.Time
 }
 
 func detailsColumns(d *storedDetails) postgres.Columns {
@@ -38,11 +39,13 @@ func detailsColumns(d *storedDetails) postgres.Columns {
 		postgres.Into("coalesce(document_by, '')", &d.documentBy),
 		postgres.Into("pix_at", postgres.ZeroIfNull(&d.pixAt)),
 		postgres.Into("coalesce(pix_by, '')", &d.pixBy),
+		postgres.Into("pix_confirmed_at", postgres.ZeroIfNull(&d.confirmedAt)),
 	}
 }
 
 // details are what the row says.
 func (d *storedDetails) details() commerce.Details {
+	d.PixConfirmed = !d.confirmedAt.IsZero()
 	for _, of := range []struct {
 		name, by string
 		at       time.Time
@@ -64,7 +67,7 @@ func (d *storedDetails) details() commerce.Details {
 
 // setDetails changes details of an influencer, and the identities that follow from them; with keep
 // what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
-// names of the fields that changed, and adds the record of the change where orders may follow from it.
+// names of the fields that changed, and adds the record of the change where money may follow from it.
 func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked commerce.DetailsChange,
 	keep bool) (changed []string, err error) {
 	if len(asked.Fields()) == 0 {
@@ -93,11 +96,14 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	identities := slices.DeleteFunc(slices.Clone(changed), func(name string) bool {
 		return name != commerce.DetailEmail && name != commerce.DetailPhone && name != commerce.DetailDocument
 	})
-	if len(identities) == 0 {
-		return changed, nil
+	if len(identities) > 0 {
+		if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
-		return nil, err
+	payee := func(name string) bool { return slices.Contains(commerce.PayeeFields, name) }
+	if len(identities) == 0 && !slices.ContainsFunc(changed, payee) {
+		return changed, nil
 	}
 	return changed, c.outbox.rule(c.change, influencerID,
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
@@ -116,7 +122,9 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 			pix_type = excluded.pix_type, pix_key = excluded.pix_key, handles = excluded.handles, notes = excluded.notes,
 			email_at = coalesce(excluded.email_at, p.email_at), email_by = coalesce(excluded.email_by, p.email_by),
 			document_at = coalesce(excluded.document_at, p.document_at), document_by = coalesce(excluded.document_by, p.document_by),
-			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by)`,
+			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by),
+			pix_confirmed_at = case when @pix_changed then null else p.pix_confirmed_at end,
+			pix_confirmed_by = case when @pix_changed then null else p.pix_confirmed_by end`,
 		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "now": c.now, "actor": c.change.Actor,
 			"email": d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
 			"handles": notNil(d.Handles), "notes": d.Notes,

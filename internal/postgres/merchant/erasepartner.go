@@ -15,7 +15,8 @@ import (
 // EraseInfluencer removes for good what is known of an influencer's person, archived or not: contacts, document, Pix key,
 // handles, notes and the keyed hashes of them. The name, which is part of links and orders, and what closed statements
 // froze stay; so does of which orders the influencer was the customer. The influencer is named by the name, and by the id
-// unless it is empty; then it is who has the name, else who had it last. An unknown one is commerce.ErrNotFound. To erase again changes nothing.
+// unless it is empty; then it is who has the name, else who had it last. An unknown one is commerce.ErrNotFound. To erase
+// again changes nothing.
 func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, influencerID, name string) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
 		var known string

@@ -329,18 +329,27 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 			if err := setPassword(ctx, tx, personID, passwordHash); err != nil {
 				return err
 			}
+			if err := logInMade(ctx, tx, personID, at, i.madeBy); err != nil {
+				return err
+			}
 		case personID == "":
 			made, err := addPerson(ctx, tx, i.Email, passwordHash)
 			if err != nil {
 				return err
 			}
 			personID = made.ID
+			if err := logInMade(ctx, tx, personID, at, i.madeBy); err != nil {
+				return err
+			}
 			if err := addMembership(ctx, tx, i.StoreID, personID, i.Role, false); err != nil {
 				return err
 			}
 		default:
 			if i.ByCLI {
 				if err := setPassword(ctx, tx, personID, passwordHash); err != nil {
+					return err
+				}
+				if err := logInMade(ctx, tx, personID, at, ""); err != nil {
 					return err
 				}
 			}

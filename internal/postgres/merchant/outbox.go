@@ -169,6 +169,17 @@ func (r *Relay) Published(ctx context.Context, ids []int64) error {
 	return nil
 }
 
+// OutboxWaits returns the id of the company's last record that waits to be published; 0 where none does. upTo leaves out
+// records after that one; 0: none.
+func (s *Store) OutboxWaits(ctx context.Context, companyID string, upTo int64) (id int64, err error) {
+	err = s.db.Pool().QueryRow(ctx, `select coalesce(max(outbox_id), 0) from outbox
+		where key = $1 and topic = $2 and ($3 = 0 or outbox_id <= $3)`, companyID, wire.TopicCommerce, upTo).Scan(&id)
+	if err != nil {
+		return 0, fmt.Errorf("postgres: outbox of %s: %w", companyID, postgres.Translate(err))
+	}
+	return id, nil
+}
+
 // OutboxSize returns how many records wait to be published, and since when the
 // oldest waits; zero where none does.
 func (s *Store) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error) {

@@ -112,6 +112,14 @@ create table person_session (
 create index person_session_family on person_session (family);
 create index person_session_person on person_session (person_id, family);
 
+-- Who made a person's log-in or password by a link, each time: who knows another's log-in is no second person (ADR 27).
+create table log_in_made (
+  person_id uuid not null references person,
+  made_at   timestamptz not null,
+  made_by   uuid references person, -- null: the command line
+  primary key (person_id, made_at)
+);
+
 -- One-time links: to come into a store, or to set a password anew.
 create table invitation (
   invitation_id uuid primary key,

@@ -179,6 +179,20 @@ create table statement_payment (
 );
 create unique index statement_payment_stands on statement_payment (company_id, statement_id) where undone_rev is null;
 
+-- What the merchant withholds of a closed statement, as taxes, before it is paid, and the number of the influencer's invoice. Each
+-- row takes the place of those of lower revisions.
+create table statement_withholding (
+  company_id   text not null,
+  statement_id uuid not null,
+  rev          bigint not null,
+  list         jsonb not null,  -- of commerce.Withholding
+  total_minor  bigint not null, -- of the list
+  invoice      text not null,
+  at           timestamptz not null,
+  actor        text not null,
+  primary key (company_id, statement_id, rev)
+);
+
 -- How often the links to a statement were revoked: a link says which number it was made
 -- with, and works while that is the present one. No row: never.
 create table statement_link (

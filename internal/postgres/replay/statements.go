@@ -23,6 +23,7 @@ var statementTables = []ruleTable{
 	{name: "statement_party", columns: `statement_id, store_name, store_document, name, document, pix_type, pix_key, pix_at, pix_by`},
 	{name: "statement_payment", columns: `statement_id, rev, paid_at, reference, recorded_at, actor, undone_rev, undone_at,
 		undone_by, undo_reason`},
+	{name: "statement_withholding", columns: `statement_id, rev, list, total_minor, invoice, at, actor`},
 	{name: "ledger_entry", where: "statement_id is not null",
 		columns: `order_id, entry, at, kind, influencer_id, campaign_id, cost_id, amount_minor, currency,
 		reverses, rule_rev, cause, payable_on, statement_id, day, base_minor, order_name, value_minor, var_fee, fixed_brl_minor, evidence,

@@ -33,18 +33,21 @@ func statementColumns(s *commerce.Statement) postgres.Columns {
 		postgres.Into("s.closed_at", postgres.ZeroIfNull(&s.ClosedAt)),
 		postgres.Into("p.paid_at", postgres.ZeroIfNull(&s.PaidAt)),
 		postgres.Into("coalesce(p.reference, '')", &s.Reference),
+		postgres.Into("w.list", &s.Withheld),
+		postgres.Into("coalesce(w.total_minor, 0)::numeric", &s.WithheldMinor),
+		postgres.Into("coalesce(w.invoice, '')", &s.Invoice),
 	}
 }
 
 // statementState is one of commerce.StatementStates.
 const statementState = "case when p.statement_id is not null then 'paid' when s.closed_at is not null then 'closed' else 'closing' end"
 
-// selectStatements begins a statement on statements (s), with their payments (p).
+// selectStatements begins a statement on statements (s), with their payments (p) and what is withheld (w).
 var selectStatements = `
 	select ` + postgres.List(statementColumns) + `
 	from statement s
 	left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null
-	left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
+	left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id` + postgres.Withheld + `
 	where s.company_id = @company_id`
 
 // Statements returns a company's statements after a cursor, the newest first; at most
@@ -80,10 +83,10 @@ func statementArgs(companyID string, filter commerce.StatementFilter, others pgx
 func (r *Reader) StatementTotals(ctx context.Context, companyID string,
 	filter commerce.StatementFilter) ([]commerce.StatementTotal, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowToStructByPos[commerce.StatementTotal], `
-		select `+statementState+`, coalesce(s.carried, false), s.currency, count(*), coalesce(sum(s.total_minor), 0)
+		select `+statementState+`, coalesce(s.carried, false), s.currency, count(*), coalesce(sum(s.total_minor - coalesce(w.total_minor, 0)), 0)
 		from statement s
 		left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null
-		left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id
+		left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id`+postgres.Withheld+`
 		where s.company_id = @company_id and `+filteredStatements+`
 		group by 1, 2, 3 order by 1, 2, 3`, statementArgs(companyID, filter, nil))
 	if err != nil {

@@ -90,6 +90,30 @@ func (t Statements) InsertPayments(ctx context.Context, companyID string, paymen
 	return nil
 }
 
+var withholdingRows = postgres.Rows[statements.Withholding]{
+	postgres.Col("statement_id", "uuid", func(w *statements.Withholding) string { return w.StatementID }),
+	postgres.Col("rev", "bigint", func(w *statements.Withholding) int64 { return w.Rev }),
+	postgres.Col("list", "text", func(w *statements.Withholding) string { return postgres.JSONList(w.List) }),
+	postgres.Col("total_minor", "bigint", func(w *statements.Withholding) int64 { return w.TotalMinor().IntPart() }),
+	postgres.Col("invoice", "text", func(w *statements.Withholding) string { return w.Invoice }),
+	postgres.Col("at", "timestamptz", func(w *statements.Withholding) time.Time { return w.At }),
+	postgres.Col("actor", "text", func(w *statements.Withholding) string { return w.Actor }),
+}
+
+var insertWithholdings = `
+	insert into statement_withholding (company_id, statement_id, rev, list, total_minor, invoice, at, actor)
+	select @company_id, statement_id, rev, list::jsonb, total_minor, invoice, at, actor from ` + withholdingRows.Unnest("w") + `
+	on conflict (company_id, statement_id, rev) do nothing`
+
+// InsertWithholdings stores what is withheld of statements. What is stored already stays as it is.
+func (t Statements) InsertWithholdings(ctx context.Context, companyID string, list []statements.Withholding) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return postgres.Exec(ctx, t.tx, "store withholdings", insertWithholdings,
+		withholdingRows.Args(list, pgx.NamedArgs{"company_id": companyID}))
+}
+
 var entryRows = postgres.Rows[statements.Entry]{
 	postgres.Col("entry_id", "uuid", func(e *statements.Entry) string { return e.EntryID }),
 	postgres.Col("influencer_id", "uuid", func(e *statements.Entry) string { return e.InfluencerID }),

@@ -21,6 +21,7 @@ import (
 type Store interface {
 	Insert(ctx context.Context, companyID string, asked []Statement) error
 	InsertPayments(ctx context.Context, companyID string, payments []Payment) error
+	InsertWithholdings(ctx context.Context, companyID string, list []Withholding) error
 	InsertEntries(ctx context.Context, companyID string, entries []Entry) (stored map[string]bool, err error)
 	CloseDay(ctx context.Context, companyID, day string) error
 	TakeAgreements(ctx context.Context, companyID string, limit int) (list []ledger.Agreement, closed string, more bool, err error)

@@ -37,6 +37,34 @@ type Payment struct {
 	Reason      string // of the undo
 }
 
+// Withholding is what is withheld of a statement.
+type Withholding struct {
+	commerce.Withholding
+	Rev   int64 // of the company's rules
+	At    time.Time
+	Actor string
+}
+
+// ParseWithholding parses the body of a withholding's record, as Parse does.
+func ParseWithholding(c wire.Commerce) (Withholding, error) {
+	var body wire.Withholding
+	if err := json.Unmarshal(c.Body, &body); err != nil {
+		return Withholding{}, fmt.Errorf("%w: %w", facts.ErrNotJSON, err)
+	}
+	if !uuidtext.Is(body.StatementID) {
+		return Withholding{}, facts.ErrNoID
+	}
+	w := Withholding{Withholding: commerce.Withholding{StatementID: body.StatementID, List: body.Withheld, Invoice: body.Invoice}, Rev: c.Rev,
+		At: c.AcceptedAt.UTC().Truncate(facts.StoredPrecision), Actor: c.Actor}
+	if !commerce.Recordable(w.At) {
+		return Withholding{}, facts.ErrTime
+	}
+	if bad := w.Check(commerce.BRL); bad.Any() { // whatever the currency: all amounts have one bound
+		return Withholding{}, facts.ErrData
+	}
+	return w, nil
+}
+
 // Parse parses the body of a statement's record. It returns one of the errors
 // of facts.ParseEvent for a record that can never be applied.
 func Parse(c wire.Commerce) (Statement, error) {

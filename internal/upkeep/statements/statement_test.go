@@ -50,4 +50,15 @@ func TestRecordsOfStatementsAndPayments(t *testing.T) {
 	f(payment, facts.ErrNotJSON, `[]`)
 	f(payment, facts.ErrNoID, `{"paidAt":`+string(at)+`,"reference":"PIX"}`)
 	f(payment, facts.ErrTime, `{"statementId":"`+id+`","reference":"PIX"}`)
+	withholding := func(c wire.Commerce) error {
+		w, err := ParseWithholding(c)
+		if err == nil && (w.StatementID != id || len(w.List) != 1 || w.Invoice != "7" || w.Rev != 7 || !w.At.Equal(noon) || w.Actor != "cli") {
+			t.Errorf("%+v", w)
+		}
+		return err
+	}
+	f(withholding, nil, `{"statementId":"`+id+`","withheld":[{"name":"ISS","amountMinor":5}],"invoice":"7"}`)
+	f(withholding, facts.ErrNotJSON, `[]`)
+	f(withholding, facts.ErrNoID, `{"withheld":[]}`)
+	f(withholding, facts.ErrData, `{"statementId":"`+id+`","withheld":[{"name":"ISS","amountMinor":-5}]}`)
 }
