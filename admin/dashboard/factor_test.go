@@ -198,7 +198,7 @@ func TestALinkKeepsTheSecondFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := s.send(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
+	_, text := s.makes(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
 	visitor := s.client()
 	status, text, _ := s.send(visitor, "/dashboard/join",
 		url.Values{"token": {oneTimeLink.FindStringSubmatch(text)[1]}, "password": {"another long password"}})
@@ -218,7 +218,7 @@ func TestALinkKeepsTheSecondFactor(t *testing.T) {
 	// An invitation of another store, with her password: the same.
 	other := s.NewStore("Outra")
 	carla := s.join(account.RoleOwner, "carla@outra.example", other.StoreID)
-	_, text, _ = s.send(carla, "/dashboard/people/invite?company="+other.Live.CompanyID,
+	_, text = s.makes(carla, "/dashboard/people/invite?company="+other.Live.CompanyID,
 		url.Values{"email": {person.Email}, "role": {account.RoleAnalyst}})
 	stranger := s.client()
 	if status, text, _ := s.send(stranger, "/dashboard/join", url.Values{"token": {oneTimeLink.FindStringSubmatch(text)[1]},
