@@ -72,7 +72,7 @@ func (s *site) pages() (list []string) {
 // needsMore are pages that need more than a company in their address, and answers that
 // are no pages.
 var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/order/decide": true, "/dashboard/statement": true,
-	"/dashboard/influencer":      true,
+	"/dashboard/influencer": true, "/dashboard/statements/withhold": true,
 	"/dashboard/install/signals": true, "/dashboard/events/feed": true}
 
 // walk is one browser that goes from page to page in a language.
@@ -304,7 +304,9 @@ func fillSite(s *site) places {
 	}
 	p := places{open: []string{"/dashboard/login", "/dashboard/join?token=x", "/dashboard/join?token=" + s.invite("convidada@loja.example"),
 		"/dashboard/nowhere", link}}
-	p.member = append(p.member, "/dashboard/statement?company="+s.live+"&id="+statement)
+	for _, page := range []string{"statement", "statements/withhold"} {
+		p.member = append(p.member, "/dashboard/"+page+"?company="+s.live+"&id="+statement)
+	}
 	for _, order := range []string{"told", "waits", "dollars", "cancelled", "nobody"} {
 		p.member = append(p.member, "/dashboard/order?company="+s.live+"&id="+order)
 	}

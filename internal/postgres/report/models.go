@@ -54,6 +54,7 @@ type pathReader struct {
 	periods   []int           // the place of each day's period
 	tallies   []*models.Tally // by period; nil: no orders
 	places    map[string]int32
+	renamed   map[string]string   // present names of influencers, by the folded ones of before
 	names     []string            // of channels, by their places
 	untouched []map[string]totals // by period: channels of orders without a journey, which markov leaves out
 	model     string

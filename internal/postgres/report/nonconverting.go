@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/sdk/core"
@@ -51,7 +52,10 @@ const stepsOfPaths = `
 
 // readNonConverting adds the steps of non-converting paths to the tallies of periods that have orders:
 // without an order nobody gets anything.
-func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) error {
+func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) (err error) {
+	if paths.renamed, err = r.presentNames(ctx); err != nil {
+		return err
+	}
 	rows, err := r.tx.Query(ctx, stepsOfPaths, r.args(stepsOfPaths))
 	if err != nil {
 		return err
@@ -96,8 +100,22 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) erro
 // markov: of no channel that an order came by. It gets nothing.
 const otherChannels = "\x00"
 
+// presentNames returns the present names of influencers by the folded names that they had before: days that were counted
+// before a rename have the name of then.
+func (r *reading) presentNames(ctx context.Context) (map[string]string, error) {
+	return r.texts(ctx, `
+		select f.name_folded, i.name from former_name f
+		join influencer i on i.company_id = f.company_id and i.influencer_id = f.influencer_id
+		where f.company_id = $1`, r.query.CompanyID)
+}
+
 // placeOf returns the place of a channel of non-converting paths.
 func (p *pathReader) placeOf(name string) int32 {
+	if len(p.renamed) > 0 {
+		if present, renamed := p.renamed[fold.Name(name)]; renamed {
+			name = present
+		}
+	}
 	if _, known := p.places[name]; !known && len(p.names) >= reports.MaxMarkovChannels {
 		name = otherChannels
 	}
