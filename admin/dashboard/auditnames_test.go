@@ -49,7 +49,7 @@ func TestTheAuditLogNamesWhoIsInvited(t *testing.T) {
 	owner := s.loggedIn()
 	at := "?company=" + s.live
 	if status, _, _ := s.send(owner, "/dashboard/people/invite"+at,
-		url.Values{"email": {"bia@loja"}, "role": {account.RoleAnalyst}}); status != http.StatusOK {
+		url.Values{"email": {"bia@loja"}, "role": {account.RoleAnalyst}}); status != http.StatusSeeOther {
 		t.Fatalf("the invitation: %d", status)
 	}
 	f := func(named bool) {

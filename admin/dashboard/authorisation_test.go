@@ -210,6 +210,20 @@ func (s *site) send(client *http.Client, path string, values url.Values) (status
 	return answer.StatusCode, string(body), answer.Header.Get("Location")
 }
 
+// makes sends a form that makes a secret, and reads the page that shows it. A reload of that page shows it no more.
+func (s *site) makes(client *http.Client, path string, values url.Values) (status int, text string) {
+	s.t.Helper()
+	status, text, to := s.send(client, path, values)
+	if status != http.StatusSeeOther {
+		return status, text
+	}
+	text = s.readRaw(client, to)
+	if again := s.readRaw(client, to); strings.Contains(text, `class="card secret`) && strings.Contains(again, `class="card secret`) {
+		s.t.Errorf("%s shows the secret twice", to)
+	}
+	return status, text
+}
+
 // A role that is taken, and a membership that ends, count from the next request on.
 func TestARoleEndsAtOnce(t *testing.T) {
 	t.Parallel()

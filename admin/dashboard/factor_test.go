@@ -6,12 +6,15 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/boombuler/barcode/qr"
 
 	"github.com/tributary-io/tributary/internal/account"
 )
@@ -195,7 +198,7 @@ func TestALinkKeepsTheSecondFactor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := s.send(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
+	_, text := s.makes(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
 	visitor := s.client()
 	status, text, _ := s.send(visitor, "/dashboard/join",
 		url.Values{"token": {oneTimeLink.FindStringSubmatch(text)[1]}, "password": {"another long password"}})
@@ -215,7 +218,7 @@ func TestALinkKeepsTheSecondFactor(t *testing.T) {
 	// An invitation of another store, with her password: the same.
 	other := s.NewStore("Outra")
 	carla := s.join(account.RoleOwner, "carla@outra.example", other.StoreID)
-	_, text, _ = s.send(carla, "/dashboard/people/invite?company="+other.Live.CompanyID,
+	_, text = s.makes(carla, "/dashboard/people/invite?company="+other.Live.CompanyID,
 		url.Values{"email": {person.Email}, "role": {account.RoleAnalyst}})
 	stranger := s.client()
 	if status, text, _ := s.send(stranger, "/dashboard/join", url.Values{"token": {oneTimeLink.FindStringSubmatch(text)[1]},
@@ -229,5 +232,33 @@ func TestALinkKeepsTheSecondFactor(t *testing.T) {
 	s.later(30 * time.Second)
 	if status, to := s.code(s.client(), step[1], s.appCode(secret)); to != "/dashboard/login" {
 		t.Errorf("a step of the password before: %d to %q", status, to)
+	}
+}
+
+// The key is a QR code within the page: it has no address, so no history and no log has the key.
+func TestTheKeyIsAQRCodeWithinThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, page, _ := s.send(s.loggedIn(), "/dashboard/account/factor/new?company="+s.live, nil)
+	_, text, _ := strings.Cut(page, "<pre><code>otpauth:")
+	text, _, _ = strings.Cut(text, "</code>")
+	code, err := qr.Encode("otpauth:"+html.UnescapeString(text), qr.M, qr.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, drawn, ok := strings.Cut(page, `shape-rendering="crispEdges">`)
+	drawn, _, _ = strings.Cut(drawn, "</svg>")
+	for y := range code.Bounds().Dy() {
+		for x := range code.Bounds().Dx() {
+			dark, _, _, _ := code.At(x, y).RGBA()
+			if !ok || contains(drawn, fmt.Sprintf("M%d %dh1v1h-1z", x+4, y+4)) != (dark == 0) {
+				t.Fatalf("the code is not the key's at %d, %d: %s", x, y, drawn)
+			}
+		}
+	}
+	for _, address := range regexp.MustCompile(`(?:src|href|action)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if strings.Contains(address[1], "secret") || strings.Contains(address[1], "otpauth") {
+			t.Errorf("an address has the key: %s", address[1])
+		}
 	}
 }

@@ -332,9 +332,9 @@ func TestAnOwnerMakesALinkAndTheAuditLogSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newLinkedSite(t, 1)
 	owner, at := s.loggedIn(), "?company="+s.live
-	status, text, _ := s.send(owner, "/dashboard/statements/link"+at, url.Values{"statement": {strings.ToUpper(s.statement)}})
+	status, text := s.makes(owner, "/dashboard/statements/link"+at, url.Values{"statement": {strings.ToUpper(s.statement)}})
 	_, token, found := strings.Cut(text, statementlink.Path)
-	if status != http.StatusOK || !found {
+	if status != http.StatusSeeOther || !found {
 		t.Fatalf("%d: %s", status, text)
 	}
 	token = token[:strings.IndexFunc(token, func(r rune) bool {

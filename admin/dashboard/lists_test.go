@@ -106,12 +106,12 @@ func TestEveryListIsAFile(t *testing.T) {
 	f("costs", "", 1, "value_brl", "1200.50")
 	f("audit", "&kind=additional_cost.", 1, "action", "additional_cost.create")
 	if status, _, _ := s.send(owner, "/dashboard/people/invite?company="+s.live,
-		url.Values{"email": {"bia@loja.example"}, "role": {"analyst"}}); status != http.StatusOK {
+		url.Values{"email": {"bia@loja.example"}, "role": {"analyst"}}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
 	if status, _, _ := s.send(owner, "/dashboard/keys?company="+s.live,
 		url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"own_platform"}, "scopes": {"write_orders", "costs.read"},
-			"life": {"0"}}); status != http.StatusOK {
+			"life": {"0"}}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
 	people := f("people", "", 2, "email", testEmail)

@@ -24,9 +24,9 @@ func TestSomebodyComesInByALink(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	status, text, _ := s.send(owner, "/dashboard/people/invite"+at, url.Values{"email": {" Bia@Loja.example"}, "role": {"analyst"}})
+	status, text := s.makes(owner, "/dashboard/people/invite"+at, url.Values{"email": {" Bia@Loja.example"}, "role": {"analyst"}})
 	found := oneTimeLink.FindStringSubmatch(text)
-	if status != http.StatusOK || found == nil {
+	if status != http.StatusSeeOther || found == nil {
 		t.Fatalf("%d, no link", status)
 	}
 	token := found[1]
@@ -75,7 +75,7 @@ func TestSomebodyWithALogInComesIntoAnotherStore(t *testing.T) {
 	s := newSite(t)
 	other := s.NewStore("Outra")
 	carla := s.join(account.RoleOwner, "carla@outra.example", other.StoreID)
-	_, text, _ := s.send(s.loggedIn(), "/dashboard/people/invite?company="+s.live,
+	_, text := s.makes(s.loggedIn(), "/dashboard/people/invite?company="+s.live,
 		url.Values{"email": {"carla@outra.example"}, "role": {"analyst"}})
 	token := oneTimeLink.FindStringSubmatch(text)[1]
 	if status, text, _ := s.send(carla, "/dashboard/join", url.Values{"token": {token}, "password": {"not her password"}}); status !=
@@ -132,7 +132,7 @@ func TestAnOwnerSetsAPasswordAnewByALink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := s.send(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
+	_, text := s.makes(owner, "/dashboard/people/reset"+at, url.Values{"person": {person.ID}, "email": {person.Email}})
 	found := oneTimeLink.FindStringSubmatch(text)
 	if found == nil {
 		t.Fatal("no link")
@@ -212,9 +212,9 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	asked := url.Values{"name": {"ERP"}, "environment": {"sandbox"}, "type": {"integration"},
 		"scopes": {"write_orders", "costs.read"}, "life": {"30"}}
 	key := anyKey
-	status, text, _ := s.send(owner, "/dashboard/keys"+at, asked)
+	status, text := s.makes(owner, "/dashboard/keys"+at, asked)
 	made := key.FindString(text)
-	if status != http.StatusOK || !strings.HasPrefix(made, "trb_test_") {
+	if status != http.StatusSeeOther || !strings.HasPrefix(made, "trb_test_") {
 		t.Fatalf("%d, key %q", status, made)
 	}
 	stored, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(made))
@@ -239,14 +239,14 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 	}
 	rotate := func(company string, values url.Values) (int, string) {
 		t.Helper()
-		status, text, _ := s.send(owner, "/dashboard/keys/rotate?company="+company, values)
+		status, text := s.makes(owner, "/dashboard/keys/rotate?company="+company, values)
 		return status, key.FindString(text)
 	}
 	if status, _ := rotate(s.live, url.Values{"key": {stored.KeyID}, "grace": {"24"}}); status != http.StatusNotFound {
 		t.Errorf("a key of the other environment: %d", status)
 	}
 	status, second := rotate(s.box, url.Values{"key": {stored.KeyID}, "grace": {"24"}})
-	if status != http.StatusOK || second == "" || second == made {
+	if status != http.StatusSeeOther || second == "" || second == made {
 		t.Errorf("rotated: %d, %q", status, second)
 	}
 	if old, err := s.DB.APIKeyByHash(t.Context(), account.KeyHash(made)); err != nil || !old.ActiveAt(time.Now().Add(23*time.Hour)) ||
@@ -286,7 +286,7 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if status, _, _ := s.send(owner, "/dashboard/keys/rotate"+at, url.Values{"key": {last.KeyID}, "grace": {"0"}}); status != http.StatusOK {
+	if status, _, _ := s.send(owner, "/dashboard/keys/rotate"+at, url.Values{"key": {last.KeyID}, "grace": {"0"}}); status != http.StatusSeeOther {
 		t.Errorf("one for another: %d", status)
 	}
 	asked["scopes"] = slices.Repeat([]string{"costs.read"}, 100)
@@ -315,5 +315,60 @@ func TestFinancePays(t *testing.T) {
 	}
 	if text := s.readAs(s.loggedIn(), "/dashboard/audit"+at); !contains(text, "duda@loja.example") {
 		t.Errorf("the audit log: %s", text)
+	}
+}
+
+// Finding S3-1: a new invitation ends the former one of the same e-mail; one of another's stays.
+func TestTheLastInvitationOfAnEmailWorks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	invite := func(email, role string) string {
+		t.Helper()
+		_, text := s.makes(owner, "/dashboard/people/invite"+at, url.Values{"email": {email}, "role": {role}})
+		found := oneTimeLink.FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("no link: %s", text)
+		}
+		return found[1]
+	}
+	first, other := invite("bia@loja.example", "owner"), invite("edu@loja.example", "analyst")
+	second := invite(" BIA@loja.example", "analyst")
+	for token, want := range map[string]bool{first: false, other: true, second: true} {
+		if text := s.readAs(s.client(), "/dashboard/join?token="+token); contains(text, "Loja Exemplo") != want {
+			t.Errorf("%v: %s", want, text)
+		}
+	}
+}
+
+// What a form made is shown to the log-in that made it, on the page of the company, and in no address.
+func TestASecretIsShownToWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, other := s.loggedIn(), s.loggedIn()
+	path := "/dashboard/keys?company=" + s.live
+	_, _, to := s.send(owner, path, url.Values{"name": {"ERP"}, "environment": {"live"}, "type": {"integration"},
+		"scopes": {"costs.read"}, "life": {"0"}})
+	if anyKey.MatchString(to) {
+		t.Errorf("the address has it: %s", to)
+	}
+	u, err := url.Parse(s.url + "/dashboard/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range owner.Jar.Cookies(u) {
+		if c.Name != "trb_made" {
+			continue
+		}
+		other.Jar.SetCookies(u, []*http.Cookie{{Name: c.Name, Value: c.Value, Path: "/dashboard/keys"}})
+		if anyKey.MatchString(c.Value) {
+			t.Error("the cookie is not sealed")
+		}
+	}
+	if anyKey.MatchString(s.readRaw(other, to)) || anyKey.MatchString(s.readRaw(owner, "/dashboard/keys?company="+s.box)) {
+		t.Error("another log-in, or the page of another company, shows it")
+	}
+	if !anyKey.MatchString(s.readRaw(owner, to)) {
+		t.Error("it is not shown")
 	}
 }

@@ -82,7 +82,7 @@ func TestAStoreIsConnected(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	_, text, _ := s.send(owner, "/dashboard/install/tokens"+at, nil)
+	_, text := s.makes(owner, "/dashboard/install/tokens"+at, nil)
 	tokens := anyKey.FindAllString(tags.ReplaceAllString(text, " "), -1)
 	if len(tokens) != 2 {
 		t.Fatalf("tokens: %q", tokens)

@@ -56,7 +56,11 @@ func (s *Pages) installRoutes() []site.Route {
 }
 
 func (s *Pages) installPage(w http.ResponseWriter, r *http.Request, v site.Request) {
-	s.showInstall(w, r, v, http.StatusOK, installPage{Form: originForm(v, nil)})
+	page := installPage{Form: originForm(v, nil)}
+	for i, text := range s.TakeMade(w, r, v, site.InstallPath, len(integrationTokens)) {
+		page.Tokens = append(page.Tokens, installToken{v.Lang.T("install.token_" + integrationTokens[i].name), text})
+	}
+	s.showInstall(w, r, v, http.StatusOK, page)
 }
 
 func originForm(v site.Request, typed map[string][]string) *site.Form {
@@ -152,6 +156,7 @@ var integrationTokens = []struct {
 // makeTokens makes the two integration tokens and shows them, once.
 func (s *Pages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Request) {
 	page := installPage{Form: originForm(v, nil)}
+	var made []string
 	for _, token := range integrationTokens {
 		name := v.Lang.T("install.token_" + token.name)
 		_, text, err := s.db.CreateAPIKey(r.Context(), account.NewAPIKey{CompanyID: v.Current.CompanyID, Name: name,
@@ -166,6 +171,7 @@ func (s *Pages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Reques
 			return
 		}
 		page.Tokens = append(page.Tokens, installToken{name, text})
+		made = append(made, text)
 	}
-	s.showInstall(w, r, v, http.StatusOK, page)
+	s.Made(w, r, v, site.InstallPath, made...)
 }

@@ -3,6 +3,7 @@ package login
 import (
 	"encoding/base64"
 	"errors"
+	"html/template"
 	"io"
 	"net/http"
 
@@ -20,9 +21,13 @@ type factorPart struct {
 	CodesLeft int64
 	Form      *site.Form // empty: a button begins
 	Key, URI  string     // of a secret that is not stored yet
-	Sealed    string     // the same, for the form
-	Codes     []string   // recovery codes that were made just now: they are shown once
+	QR        template.HTML
+	Sealed    string   // the same, for the form
+	Codes     []string // recovery codes that were made just now: they are shown once
 }
+
+// factorQR is the width of the key's QR code in CSS pixels: a phone's screen has room for it.
+const factorQR = 240
 
 func factorForm(v site.Request) *site.Form {
 	f := site.NewForm(v.Lang, "factor", nil)
@@ -149,5 +154,6 @@ func (s *Pages) fill(part *factorPart, p account.Person) {
 	}
 	if secret, _, err := s.keys.unseal(raw, p.ID); err == nil {
 		part.Key, part.URI = inGroups(base32Text.EncodeToString(secret)), totpURI(secret, p.Email)
+		part.QR, _ = site.QR(part.URI, factorQR) // without it the key is typed
 	}
 }

@@ -96,6 +96,7 @@ func New(shared *site.Site, config Config, db Database) (*Pages, error) {
 	if s.keys, err = newSigningKeys(config.TokenSecret, config.PreviousTokenSecret); err != nil {
 		return nil, err
 	}
+	shared.Sealer = s.keys
 	params := argon2
 	if s.dummyHash, err = argon2id.CreateHash("nobody has this password", &params); err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)

@@ -63,7 +63,11 @@ func (s *Pages) peopleRoutes() []site.Route {
 }
 
 func (s *Pages) peoplePage(w http.ResponseWriter, r *http.Request, v site.Request) {
-	s.showPeople(w, r, v, http.StatusOK, peoplePage{Form: invitationForm(v, nil)})
+	page := peoplePage{Form: invitationForm(v, nil)}
+	if made := s.TakeMade(w, r, v, site.PeoplePath, 2); made != nil {
+		page.LinkOf, page.Link = made[0], made[1]
+	}
+	s.showPeople(w, r, v, http.StatusOK, page)
 }
 
 func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Request, status int, page peoplePage) {
@@ -198,10 +202,7 @@ func (s *Pages) makeLink(w http.ResponseWriter, r *http.Request, v site.Request,
 		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})
 		return
 	}
-	s.showPeople(w, r, v, http.StatusOK, peoplePage{
-		Form: invitationForm(v, nil), LinkOf: of,
-		Link: s.OriginFor(r) + JoinPath + "?token=" + base64.RawURLEncoding.EncodeToString(token[:]),
-	})
+	s.Made(w, r, v, site.PeoplePath, of, s.OriginFor(r)+JoinPath+"?token="+base64.RawURLEncoding.EncodeToString(token[:]))
 }
 
 func (s *Pages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request) {

@@ -104,6 +104,17 @@ func (k signingKeys) seal(secret []byte, personID string, random io.Reader) ([]b
 	return aead.Seal(append([]byte(k.kid), nonce...), nonce, secret, []byte(personID)), nil
 }
 
+// Seal implements site.Sealer. No person's id is such a label.
+func (k signingKeys) Seal(text []byte, label string, random io.Reader) ([]byte, error) {
+	return k.seal(text, "page "+label, random)
+}
+
+// Unseal implements site.Sealer.
+func (k signingKeys) Unseal(sealed []byte, label string) ([]byte, error) {
+	text, _, err := k.unseal(sealed, "page "+label)
+	return text, err
+}
+
 // unseal is the other way round. stale says that the previous token secret sealed it.
 func (k signingKeys) unseal(sealed []byte, personID string) (secret []byte, stale bool, err error) {
 	if len(sealed) < len(k.kid) {

@@ -261,7 +261,7 @@ func (s *Pages) linkStatement(w http.ResponseWriter, r *http.Request, v site.Req
 		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}
-	s.showStatements(w, r, v, http.StatusOK, statementsPage{LinkOf: statement.Influencer, Link: link})
+	s.Made(w, r, v, site.StatementsPath, statement.Influencer, link)
 }
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as

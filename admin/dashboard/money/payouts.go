@@ -282,7 +282,11 @@ func sentence(text string) string {
 }
 
 func (s *Pages) statements(w http.ResponseWriter, r *http.Request, v site.Request) {
-	s.showStatements(w, r, v, http.StatusOK, statementsPage{})
+	var page statementsPage
+	if made := s.TakeMade(w, r, v, site.StatementsPath, 2); made != nil {
+		page.LinkOf, page.Link = made[0], made[1]
+	}
+	s.showStatements(w, r, v, http.StatusOK, page)
 }
 
 func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Request, status int, page statementsPage) {

@@ -55,7 +55,11 @@ func (s *Pages) keyRoutes() []site.Route {
 }
 
 func (s *Pages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request) {
-	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil)})
+	page := keysPage{Form: keyForm(v, nil)}
+	if made := s.TakeMade(w, r, v, site.KeysPath, 2); made != nil {
+		page.KeyOf, page.Key = made[0], made[1]
+	}
+	s.showKeys(w, r, v, http.StatusOK, page)
 }
 
 // showKeys shows the page with the keys of both environments.
@@ -190,7 +194,7 @@ func (s *Pages) createKey(w http.ResponseWriter, r *http.Request, v site.Request
 		s.Unavailable(w, r, err)
 		return
 	}
-	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
+	s.Made(w, r, v, site.KeysPath, key.Name, text)
 }
 
 // tooManyKeys shows the page with why no more keys are made.
@@ -216,7 +220,7 @@ func (s *Pages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Request
 		s.NotFoundOr(w, r, err, "no_key")
 		return
 	}
-	s.showKeys(w, r, v, http.StatusOK, keysPage{Form: keyForm(v, nil), Key: text, KeyOf: key.Name})
+	s.Made(w, r, v, site.KeysPath, key.Name, text)
 }
 
 func (s *Pages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request) {

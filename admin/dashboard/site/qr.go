@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"html/template"
 	"net/http"
 	"strings"
 
@@ -10,10 +11,20 @@ import (
 
 // SendQR answers with a text as a QR code, an SVG.
 func (s *Site) SendQR(w http.ResponseWriter, r *http.Request, text string) {
-	code, err := qr.Encode(text, qr.M, qr.Auto)
+	picture, err := QR(text, 480)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
+	}
+	w.Header().Set("Content-Type", "image/svg+xml")
+	_, _ = w.Write([]byte(picture)) //nolint:gosec // it is made of numbers
+}
+
+// QR is a text as a QR code, an SVG of so many CSS pixels: within a page it has no address, which browsers and servers keep.
+func QR(text string, pixels int) (template.HTML, error) {
+	code, err := qr.Encode(text, qr.M, qr.Auto)
+	if err != nil {
+		return "", err
 	}
 	const quiet = 4 // modules around the code (ISO/IEC 18004)
 	size := code.Bounds().Dx()
@@ -25,8 +36,7 @@ func (s *Site) SendQR(w http.ResponseWriter, r *http.Request, text string) {
 			}
 		}
 	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="480" height="480" `+
+	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %[1]d" width="%[3]d" height="%[3]d" `+
 		`shape-rendering="crispEdges"><rect width="%[1]d" height="%[1]d" fill="#fff"/><path d="%[2]s"/></svg>`,
-		size+2*quiet, path.String())
+		size+2*quiet, path.String(), pixels)), nil //nolint:gosec // it is made of numbers
 }

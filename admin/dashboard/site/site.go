@@ -36,6 +36,8 @@ type Site struct {
 	// Pages serves every page: where a form is stale, the page from which it came is shown
 	// as it is now.
 	Pages *http.ServeMux
+	// Sealer encrypts what Made hands to the next page.
+	Sealer Sealer
 	// Streaming bounds statements that are sent as a file, while they are read.
 	Streaming *Turns
 

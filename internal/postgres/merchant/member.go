@@ -206,6 +206,13 @@ func (s *Store) Invite(ctx context.Context, n account.NewInvitation, token [32]b
 		if _, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and expires_at <= $2`, n.StoreID, n.At); err != nil {
 			return err
 		}
+		// Of one e-mail the invitation that was made last works.
+		if n.PersonID == "" {
+			if _, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and email = $2 and person_id is null`, n.StoreID,
+				FoldEmail(n.Email)); err != nil {
+				return err
+			}
+		}
 		if err := tx.QueryRow(ctx, `select count(*) from invitation where store_id = $1`, n.StoreID).Scan(&open); err != nil {
 			return err
 		}
