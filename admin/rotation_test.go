@@ -111,3 +111,25 @@ func TestAnOrderAndTheDirectoryHaveBothSecrets(t *testing.T) {
 		return string(r.Key) == wire.CompanyKeyPrefix+id && json.Unmarshal(r.Value, &c) == nil && c.KeyCheck == anotherHasher(t).Check(id)
 	})
 }
+
+// Details that are saved again while a rotation lasts have the keys of both secrets, and again changes nothing.
+func TestDetailsThatAreSavedAgainHaveTheKeysOfBothSecrets(t *testing.T) {
+	t.Parallel()
+	s, rotating, done := roll(t)
+	keys := func() int {
+		t.Helper()
+		return s.count(`select count(*) from influencer_identity where company_id = $1 and until is null`, s.store.Live.CompanyID)
+	}
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":`+anasDetails+`}`), 200, "")
+	first := keys()
+	for i, f := range []struct {
+		by   *service
+		want int
+	}{{s, first}, {rotating, 2 * first}, {rotating, 2 * first}, {done, 2 * first}} {
+		s.want(f.by.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","details":`+anasDetails+`}`), 200, "")
+		if got := keys(); first == 0 || got != f.want {
+			t.Errorf("saved %d times: %d keys, want %d", i+1, got, f.want)
+		}
+	}
+}

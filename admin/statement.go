@@ -180,8 +180,8 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 	if err = commerce.ErrNotFound; uuidtext.Is(id) {
 		statement, err = s.deps.Database.Statement(ctx, c.companyID, id)
 	}
-	if err != nil {
-		return s.answerPaid(ctx, c.companyID, err)
+	if statement.Currency == "" { // there is none: what is wrong with the body is told first
+		statement.Currency = "BRL"
 	}
 	withholding := commerce.Withholding{StatementID: id, Invoice: optional(o, "invoice", text).Value}
 	for _, part := range required(o, "withholdings", o.list("withholdings", commerce.MostWithheld)) {
@@ -193,6 +193,9 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 	}
 	if err := o.broken(); err != nil {
 		return answer{}, err
+	}
+	if err != nil {
+		return s.answerPaid(ctx, c.companyID, err)
 	}
 	err = s.deps.Database.Withhold(ctx, c.author(s.now()), withholding)
 	if errors.Is(err, commerce.ErrAboveTotal) {

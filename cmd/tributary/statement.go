@@ -17,8 +17,8 @@ import (
 )
 
 func newStatement() *cobra.Command {
-	return group("statement", "Close, list, show and pay the influencers' statements, and make links to them",
-		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUnblock(), newStatementLink())
+	return group("statement", "Close, list, show and pay the influencers' statements, undo payments, and make links to them",
+		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUndo(), newStatementUnblock(), newStatementLink())
 }
 
 var statementColumns = []column[commerce.Statement]{
@@ -252,10 +252,10 @@ func newStatementPay() *cobra.Command {
 			case errors.Is(err, commerce.ErrCarried):
 				return errors.New("the statement's total is carried to the influencer's next statement: pay that one")
 			case errors.Is(err, commerce.ErrRestored):
-				return fmt.Errorf("%s was restored from a backup, and changes of it are lost: nothing is paid until an owner confirms on the "+
-					"dashboard's page Statements, or `tributary statement unblock --company %s`", company, company)
+				return paysNothing(company)
 			case errors.Is(err, commerce.ErrPaidOtherwise):
-				return fmt.Errorf("the statement was paid on %s already (%s); that never changes", moment(s.PaidAt), printable(s.Reference))
+				return fmt.Errorf("the statement was paid on %s already (%s): `tributary statement undo %s --company %s` undoes that", moment(s.PaidAt),
+					printable(s.Reference), s.StatementID, company)
 			case err != nil:
 				return err
 			}
@@ -265,7 +265,7 @@ func newStatementPay() *cobra.Command {
 				}
 				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is paid: %s\n", printable(s.Influencer), s.EndDate, sumWords(sumOf(s.TotalMinor, s.Currency)))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is paid: %s\n", printable(s.Influencer), s.EndDate, sumWords(sumOf(s.NetMinor(), s.Currency)))
 			return nil
 		})
 	cmd.Example = `  tributary statement pay 01938a4e-… --company c_… --paid-at 2026-11-05T12:00:00Z --reference "PIX 8127"`
@@ -274,6 +274,51 @@ func newStatementPay() *cobra.Command {
 	cmd.Flags().StringVar(&reference, "reference", "", "what names the transfer, up to 200 characters; the influencer sees it")
 	needs(cmd, "paid-at", "reference")
 	return cmd
+}
+
+func newStatementUndo() *cobra.Command {
+	var reason string
+	var asJSON bool
+	cmd := companyCommand("undo STATEMENT_ID", "Undo the payment of a statement, which was not made after all", oneArgument,
+		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
+			s, err := findStatement(ctx, db, company, args[0])
+			if err != nil {
+				return err
+			}
+			undo := commerce.PaymentUndo{StatementID: s.StatementID, Reason: reason}
+			if bad := undo.Check(); bad.Any() {
+				return misuse(fmt.Errorf("--%s %s", bad.List[0].Field, bad.List[0].Message))
+			}
+			err = db.UndoPayment(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, undo)
+			switch {
+			case errors.Is(err, commerce.ErrNotPaid):
+				return errors.New("the statement has no payment that could be undone")
+			case errors.Is(err, commerce.ErrRestored):
+				return paysNothing(company)
+			case err != nil:
+				return err
+			}
+			if asJSON {
+				if s, err = findStatement(ctx, db, company, s.StatementID); err != nil {
+					return err
+				}
+				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is to be paid again: %s\n", printable(s.Influencer), s.EndDate,
+				sumWords(sumOf(s.NetMinor(), s.Currency)))
+			return nil
+		})
+	cmd.Example = `  tributary statement undo 01938a4e-… --company c_… --reason "The bank sent it back"`
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the statement as JSON, for programs")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log, up to 200 characters")
+	needs(cmd, "reason")
+	return cmd
+}
+
+// paysNothing says how a company that was restored from a backup pays again.
+func paysNothing(company string) error {
+	return fmt.Errorf("%s was restored from a backup, and changes of it are lost: nothing is paid until an owner confirms on the "+
+		"dashboard's page Statements, or `tributary statement unblock --company %s`", company, company)
 }
 
 func newStatementUnblock() *cobra.Command {

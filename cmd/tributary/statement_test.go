@@ -75,7 +75,7 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	expect(t, 0, "15.00", "statement", "list", "--state", "closed")
 	expect(t, 0, "1002   2026-03-01  -5.00", "statement", "show", id)
 	if rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "statement", "show", id, "--csv"))).ReadAll(); err != nil ||
-		len(rows) != 3 || !slices.Equal(rows[1], []string{"1001", "2026-03-01", "20.00", "BRL", "200.00", ""}) {
+		len(rows) != 3 || !slices.Equal(rows[1], []string{"1001", "", "2026-03-01", "20.00", "BRL", "200.00", "200.00", "", "coupon", "", ""}) {
 		t.Errorf("%q, %v", rows, err)
 	}
 	var whole struct {
@@ -95,6 +95,11 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	}
 	expect(t, 1, "was paid on 2026-05-05T12:00:00Z already (PIX 1)", "statement", "pay", id, "--paid-at", "2026-05-06T12:00:00Z",
 		"--reference", "PIX 2")
+	expect(t, statusUsage, "give --reason", "statement", "undo", id)
+	expect(t, statusUsage, "--reason is empty", "statement", "undo", id, "--reason", " ")
+	expect(t, 0, "Ana Prado of 2026-04-30 is to be paid again: 15.00 BRL", "statement", "undo", id, "--reason", "sent back")
+	expect(t, 1, "has no payment that could be undone", "statement", "undo", id, "--reason", "sent back")
+	expect(t, 0, "is paid: 15.00 BRL", "statement", "pay", id, "--paid-at", "2026-05-05T12:00:00Z", "--reference", "PIX 1")
 	if out := expect(t, 0, "2026-05-05T12:00:00Z", "statement", "list", "--influencer", "ana prado"); strings.Count(out, "\n") != 2 {
 		t.Errorf("%s", out)
 	}
@@ -142,7 +147,7 @@ func TestALinkToAStatementIsMadeAndRevoked(t *testing.T) {
 func TestWrongUsageOfStatementsSaysWhatIsMissing(t *testing.T) {
 	earned(t)
 	const unknown = "019cd7a4-2e00-7000-8000-00000000000f"
-	expect(t, statusUsage, "statement needs a command: list, show, close, pay, unblock, link", "statement")
+	expect(t, statusUsage, "statement needs a command: list, show, close, pay, undo, unblock, link", "statement")
 	expect(t, statusUsage, "give --end-date or $TRIBUTARY_END_DATE", "statement", "close")
 	expect(t, statusUsage, "in the future", "statement", "close", "--end-date", "2199-01-01")
 	expect(t, statusUsage, "--end-date must be a real date", "statement", "close", "--end-date", "30/04/2026")

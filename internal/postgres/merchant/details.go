@@ -87,22 +87,27 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 			return nil, err
 		}
 	}
-	if changed = before.Differs(&after); len(changed) == 0 {
-		return nil, nil
-	}
-	if err := c.writeDetails(ctx, influencerID, after, changed); err != nil {
+	changed = before.Differs(&after)
+	lacking, err := c.lackingKeys(ctx, influencerID, asked.Keys, changed)
+	if err != nil || len(changed) == 0 && len(lacking) == 0 {
 		return nil, err
+	}
+	if len(changed) > 0 {
+		if err := c.writeDetails(ctx, influencerID, after, changed); err != nil {
+			return nil, err
+		}
 	}
 	identities := slices.DeleteFunc(slices.Clone(changed), func(name string) bool {
 		return name != commerce.DetailEmail && name != commerce.DetailPhone && name != commerce.DetailDocument
 	})
-	if len(identities) > 0 {
-		if err := c.setIdentities(ctx, influencerID, identities, asked.Keys); err != nil {
+	keys := slices.DeleteFunc(slices.Clone(asked.Keys), func(k commerce.IdentityKey) bool { return !slices.Contains(identities, k.Field) })
+	if keys = append(keys, lacking...); len(identities) > 0 || len(keys) > 0 {
+		if err := c.setIdentities(ctx, influencerID, identities, keys); err != nil {
 			return nil, err
 		}
 	}
 	payee := func(name string) bool { return slices.Contains(commerce.PayeeFields, name) }
-	if len(identities) == 0 && !slices.ContainsFunc(changed, payee) {
+	if len(identities) == 0 && len(lacking) == 0 && !slices.ContainsFunc(changed, payee) {
 		return changed, nil
 	}
 	return changed, c.outbox.rule(c.change, influencerID,

@@ -27,7 +27,7 @@ var sharedKey = `
 func (c *ruleChange) shareIdentities(ctx context.Context, influencerID string) error {
 	changed, err := postgres.Collect(ctx, c.tx, pgx.RowTo[string], `
 		with open as (
-			select i.influencer_id, i.kind, i.key, i.since, i.field, i.shared, i.others, exists (
+			select i.company_id, i.influencer_id, i.kind, i.key, i.since, i.field, i.shared, i.others, exists (
 				select 1 from influencer_identity o
 				join influencer p on p.company_id = o.company_id and p.influencer_id = o.influencer_id
 				where o.company_id = i.company_id and o.kind = i.kind and o.key = i.key and o.until is null
@@ -43,7 +43,7 @@ func (c *ruleChange) shareIdentities(ctx context.Context, influencerID string) e
 				and x.since = n.since and n.since < @now),
 		begun as (
 			insert into influencer_identity (company_id, influencer_id, kind, key, since, field, shared, others, rev)
-			select @company_id, influencer_id, kind, key, @now, field, shared, others_now, @rev from changed
+			select company_id, influencer_id, kind, key, @now, field, shared, others_now, @rev from changed
 			on conflict (company_id, influencer_id, kind, key, since) do update set others = excluded.others, until = null
 			returning influencer_id)
 		select distinct influencer_id::text from begun order by 1`, c.args(pgx.NamedArgs{"influencer_id": influencerID}))
@@ -76,8 +76,29 @@ func (c *ruleChange) keepSelfPurchases(ctx context.Context, influencerID string)
 	return err
 }
 
-// setIdentities ends the keys of some fields now, and adds those of them that are new. Orders that were created before
-// keep what they had.
+// lackingKeys returns those keys of unchanged fields that an influencer does not have: by a hashing secret of after they were
+// saved.
+func (c *ruleChange) lackingKeys(ctx context.Context, influencerID string, keys []commerce.IdentityKey,
+	changed []string) (lacking []commerce.IdentityKey, err error) {
+	for _, k := range keys {
+		if slices.Contains(changed, k.Field) {
+			continue
+		}
+		var known bool
+		if err := c.tx.QueryRow(ctx, `
+			select exists (select 1 from influencer_identity where company_id = @company_id and influencer_id = @influencer_id
+				and kind = @kind and key = @key and until is null)`, pgx.NamedArgs{"company_id": c.change.CompanyID,
+			"influencer_id": influencerID, "kind": k.Kind, "key": k.Key}).Scan(&known); err != nil {
+			return nil, err
+		}
+		if !known {
+			lacking = append(lacking, k)
+		}
+	}
+	return lacking, nil
+}
+
+// setIdentities ends the keys of some fields now, and adds keys. Orders that were created before keep what they had.
 func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fields []string,
 	keys []commerce.IdentityKey) error {
 	if _, err := c.tx.Exec(ctx, `
@@ -87,9 +108,6 @@ func (c *ruleChange) setIdentities(ctx context.Context, influencerID string, fie
 		return err
 	}
 	for _, k := range keys {
-		if !slices.Contains(fields, k.Field) {
-			continue
-		}
 		var shared bool
 		if err := c.tx.QueryRow(ctx, sharedKey, pgx.NamedArgs{"company_id": c.change.CompanyID, "kind": k.Kind, "key": k.Key,
 			"most": commerce.MostOwnOrders, "after": c.now.AddDate(0, 0, -commerce.SharedDays)}).Scan(&shared); err != nil {
