@@ -72,7 +72,8 @@ func TestAPayeesChangeIsDoneWhenKafkaHasIt(t *testing.T) {
 	s.mu.Lock()
 	s.kafkaAway = fmt.Errorf("%w: away", commerce.ErrNotOnKafka)
 	s.mu.Unlock()
-	if status, text, _ := s.send(owner, form, typed); status != http.StatusServiceUnavailable || !strings.Contains(text, "Do not do it again") {
+	if status, text, _ := s.send(owner, form, typed); status != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "Do not do it again") {
 		t.Errorf("%d %s", status, text)
 	}
 	if i, err := s.DB.Influencer(t.Context(), s.live, ana); err != nil || i.Details.Pix.Key != "52998224725" {

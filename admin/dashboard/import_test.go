@@ -112,8 +112,8 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 // wholeFile has all that an import can say, in Portuguese: two coupons, an amount that is owed, a campaign with an
 // agreement of its own, one who has an agreement alone, and a name that a spreadsheet would take for a formula.
 const wholeFile = "Nome;Categoria;Campanha;Id da campanha;Links;Cupom;Início do cupom;Fim do cupom;Comissão %;Valor por pedido;" +
-	"Valor fixo;Frequência;Devido desde;Início do acordo;Fim do acordo;Só com cupom;Só na campanha;E-mail;Telefone;CPF;Tipo da chave;Chave Pix;" +
-	"Instagram;Observações\r\n" +
+	"Valor fixo;Frequência;Devido desde;Início do acordo;Fim do acordo;Só com cupom;Só na campanha;E-mail;Telefone;CPF;Tipo da chave;" +
+	"Chave Pix;Instagram;Observações\r\n" +
 	"Ana Prado;Moda;;;https://loja.example.com/a https://loja.example.com/b;ANA10;01/11/2026;30/11/2026;12,5;2,50;;;;01/11/2026;;sim;;" +
 	"ana@example.com;(11) 98888-7766;529.982.247-25;CPF;529.982.247-25;@ana @ana.prado;paga no dia 5\r\n" +
 	"Ana Prado;;;;;ANA20;01/12/2026;;;;1.500,00;mensal;01/01/2027;01/12/2026;;;;;;;;;;\r\n" +

@@ -286,8 +286,8 @@ func TestTooManyKeysAreSaid(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if status, _, _ := s.send(owner, "/dashboard/keys/rotate"+at,
-		url.Values{"key": {last.KeyID}, "grace": {"0"}}); status != http.StatusSeeOther {
+	rotation := url.Values{"key": {last.KeyID}, "grace": {"0"}}
+	if status, _, _ := s.send(owner, "/dashboard/keys/rotate"+at, rotation); status != http.StatusSeeOther {
 		t.Errorf("one for another: %d", status)
 	}
 	asked["scopes"] = slices.Repeat([]string{"costs.read"}, 100)

@@ -108,3 +108,20 @@ func TestARenameIsShownInPortuguese(t *testing.T) {
 	page.MustElementR("button.main", "^Salvar$").MustClick()
 	page.MustElementR("h1", "Ana Reis")
 }
+
+// Who is registered without an agreement earns nothing: the page says so at once, and no more once there is one.
+func TestARegistrationWithoutAnAgreementSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, path := s.loggedIn(), "/dashboard/influencers?company="+s.live
+	none := url.Values{"name": {"Caio"}, "links": {"https://loja.example.com/a"}, "step": {"save"}}
+	paid := changed(changed(none, "var_fee", "10"), "cost_start", "2026-03-01")
+	for _, c := range []struct {
+		values url.Values
+		done   string
+	}{{none, "influencer_unpaid"}, {paid, "influencer_registered"}, {none, "influencer_registered"}} {
+		if status, text, to := s.send(owner, path, c.values); status != http.StatusSeeOther || !strings.Contains(to, "done="+c.done) {
+			t.Errorf("%d to %s, want %s: %s", status, to, c.done, words(text))
+		}
+	}
+}

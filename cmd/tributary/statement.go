@@ -18,7 +18,8 @@ import (
 
 func newStatement() *cobra.Command {
 	return group("statement", "Close, list, show and pay the influencers' statements, undo payments, and make links to them",
-		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUndo(), newStatementUnblock(), newStatementLink())
+		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUndo(), newStatementUnblock(),
+		newStatementLink())
 }
 
 var statementColumns = []column[commerce.Statement]{

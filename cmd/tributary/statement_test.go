@@ -76,7 +76,7 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	expect(t, 0, "1002   2026-03-01  -5.00", "statement", "show", id)
 	if rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "statement", "show", id, "--csv"))).ReadAll(); err != nil ||
 		len(rows) != 3 ||
-		!slices.Equal(rows[1], []string{"1001", "", "2026-03-01", "20.00", "BRL", "200.00", "200.00", "", "coupon", "", ""}) {
+		!slices.Equal(rows[1], []string{"1001", "", "2026-03-01", "20.00", "BRL", "200.00", "200.00", "", "", "", ""}) {
 		t.Errorf("%q, %v", rows, err)
 	}
 	var whole struct {

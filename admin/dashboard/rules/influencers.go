@@ -237,7 +237,11 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 		s.showInfluencers(w, r, v, http.StatusUnprocessableEntity, f)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", made.InfluencerID), "influencer_registered")
+	done := "influencer_registered"
+	if i, err := s.db.Influencer(r.Context(), v.Current.CompanyID, made.InfluencerID); err == nil && len(i.Costs) == 0 {
+		done = "influencer_unpaid"
+	}
+	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", made.InfluencerID), done)
 }
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails
