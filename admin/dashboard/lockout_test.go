@@ -88,3 +88,30 @@ func TestTheOwnerIsToldOfFailedAttempts(t *testing.T) {
 		}
 	}
 }
+
+// Finding S3-10: what somebody mistyped a moment before, in the browser in which they log in then, is no news to them. What another
+// browser tried is, and what this one tried by another e-mail hides nothing.
+func TestOnesOwnMistakesAreNoNews(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.Influencer(s.live, "Ana Prado")
+	client := s.client()
+	s.logIn(client, testEmail, "guess")
+	s.logIn(client, testEmail, testPassword)
+	if text := s.readAs(client, "/dashboard/costs"); contains(text, "failed attempt") {
+		t.Error("one's own mistake is told")
+	}
+	client = s.client()
+	s.logIn(client, "nobody@loja.example", "guess")
+	s.logIn(s.client(), testEmail, "guess")
+	s.logIn(client, testEmail, testPassword)
+	if text := s.readAs(client, "/dashboard/costs"); !contains(text, "1 failed attempt") {
+		t.Error("another's attempt is not told")
+	}
+	s.logIn(s.client(), testEmail, "guess")
+	s.logIn(client, testEmail, "guess")
+	s.logIn(client, testEmail, testPassword)
+	if text := s.readAs(client, "/dashboard/costs"); !contains(text, "1 failed attempt") {
+		t.Error("another's attempt is not told beside one's own")
+	}
+}

@@ -1,6 +1,8 @@
 package login
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,12 +22,45 @@ const (
 
 // tellFailures makes the next pages show how many attempts failed since the last
 // log-in. The cookie is "<count>.<Unix seconds of the latest>".
-func (s *Pages) tellFailures(w http.ResponseWriter, r *http.Request, login account.LogIn) {
+func (s *Pages) tellFailures(w http.ResponseWriter, r *http.Request, email string, login account.LogIn) {
 	text := ""
-	if login.Failures > 0 {
-		text = strconv.FormatInt(login.Failures, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
+	others := login.Failures - ownFailures(r, email)
+	s.SetCookie(w, r, ownCookie, devicePath, "", -time.Second)
+	if others > 0 {
+		text = strconv.FormatInt(others, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
 	}
 	s.SetCookie(w, r, failedCookie, site.CookiePath, text, failedShown)
+}
+
+// ownCookie has how often this browser failed to log in by an e-mail lately: "<count>.<mark of the e-mail>". What
+// somebody mistyped themselves a moment before is no news. Who changes it hides failures from their own pages alone.
+const (
+	ownCookie = "trb_mistyped"
+	ownShown  = 5 * time.Minute
+)
+
+// noteOwnFailure counts a failed attempt of this browser.
+func (s *Pages) noteOwnFailure(w http.ResponseWriter, r *http.Request, email string) {
+	s.SetCookie(w, r, ownCookie, devicePath, strconv.FormatInt(ownFailures(r, email)+1, 10)+"."+markOf(email), ownShown)
+}
+
+// ownFailures is how often this browser failed lately by an e-mail.
+func ownFailures(r *http.Request, email string) int64 {
+	cookie, err := r.Cookie(ownCookie)
+	if err != nil {
+		return 0
+	}
+	text, mark, _ := strings.Cut(cookie.Value, ".")
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n < 0 || mark != markOf(email) {
+		return 0
+	}
+	return n
+}
+
+func markOf(email string) string {
+	sum := sha256.Sum256([]byte(email))
+	return hex.EncodeToString(sum[:8])
 }
 
 // failureNotice returns what a page says about failed attempts, or "".

@@ -60,6 +60,7 @@ func (s *Pages) login(w http.ResponseWriter, r *http.Request) {
 	personID, err := s.check(r.Context(), email, r.PostForm.Get("password"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), email, network)
+		s.noteOwnFailure(w, r, email)
 		// The same text after the same work, for a wrong e-mail and a wrong password.
 		page.Message = l.T("login.wrong")
 		s.Render(w, r, http.StatusUnauthorized, "login.html", page)

@@ -93,7 +93,7 @@ func (s *Pages) begin(w http.ResponseWriter, r *http.Request, p account.Person, 
 	}
 	s.attempts.succeeded(p.Email, network, device)
 	s.attempts.byPerson.Forget(p.ID)
-	s.tellFailures(w, r, login)
+	s.tellFailures(w, r, p.Email, login)
 	s.Log.Info("dashboard: logged in", "person", p.ID, "failed_since_last", login.Failures)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
