@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"cmp"
+	"fmt"
 	"html"
 	"net/http"
 	"net/url"
@@ -140,5 +141,13 @@ func TestAnAgreementSaysFromWhenItIsOwed(t *testing.T) {
 	text := strings.ReplaceAll(s.readAs(owner, "/dashboard/influencer"+at), "\u00a0", " ")
 	if !contains(text, "R$ 500.00 a month", "owed from "+day.Format("2 Jan 2006")) {
 		t.Errorf("the page reads %s", text)
+	}
+	// What is owed by it is listed with the manual entries.
+	s.Count(fmt.Sprintf(`with posted as (insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor,
+		currency, rule_rev, cause, payable_on) values ('%s', chr(1) || 'agreement/k', 1, now(), 'earned', '%s', '%[2]s', 50000, 'BRL', 1,
+		'rule 1 settings', '2026-01-31') returning 1) select count(*) from posted`, s.live, ana))
+	text = strings.ReplaceAll(s.readAs(owner, "/dashboard/influencer"+at), "\u00a0", " ")
+	if !contains(text, "Fixed amount: R$ 500.00 Next statement 31 Jan 2026") {
+		t.Errorf("what is owed is not listed: %s", text)
 	}
 }

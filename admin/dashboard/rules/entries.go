@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -11,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// mostEntries bounds the list of manual entries: the newest ones.
+// mostEntries bounds the list of entries that are of no order: the newest ones.
 const mostEntries = 50
 
 // Kinds that the form offers. It asks an adjustment's direction apart, so that nobody types a sign.
@@ -20,7 +21,7 @@ const (
 	adjustDown = "take"
 )
 
-// entryLine is a manual entry of an influencer's ledger.
+// entryLine is an entry of an influencer's ledger that is of no order.
 type entryLine struct{ Kind, Amount, Reason, Day, State, StateIs string }
 
 // entryForm asks for a manual entry. Its id is made with the form: who sends it twice adds one.
@@ -111,12 +112,24 @@ func (s *Pages) addEntry(w http.ResponseWriter, r *http.Request, v site.Request)
 	s.back(w, r, v, "entry_added")
 }
 
-// entriesOf lists an influencer's manual entries, the newest first.
+// entriesOf lists an influencer's manual entries and what is owed by agreements, the newest first.
 func (s *Pages) entriesOf(r *http.Request, v site.Request, influencerID string) (list []entryLine, err error) {
-	entries, err := s.db.Ledger(r.Context(), v.Current.CompanyID, s.Now(),
-		commerce.LedgerFilter{InfluencerID: influencerID, Of: commerce.OfEntry}, commerce.LedgerCursor{}, mostEntries)
-	for _, e := range entries {
-		line := entryLine{Kind: v.Lang.T("entry." + e.Kind), Reason: e.Reason, Day: v.Lang.Day(e.PayableOn), StateIs: e.State}
+	var entries []commerce.LedgerItem
+	for _, of := range []string{commerce.OfEntry, commerce.OfAgreement} {
+		some, err := s.db.Ledger(r.Context(), v.Current.CompanyID, s.Now(),
+			commerce.LedgerFilter{InfluencerID: influencerID, Of: of}, commerce.LedgerCursor{}, mostEntries)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, some...)
+	}
+	slices.SortStableFunc(entries, func(a, b commerce.LedgerItem) int { return b.At.Compare(a.At) })
+	for _, e := range entries[:min(len(entries), mostEntries)] {
+		of, _ := e.Account()
+		line := entryLine{Kind: v.Lang.T("ledger.agreement"), Reason: e.Reason, Day: v.Lang.Day(e.PayableOn), StateIs: e.State}
+		if of == commerce.OfEntry {
+			line.Kind = v.Lang.T("entry." + e.Kind)
+		}
 		if e.Kind != commerce.EntryProduct {
 			line.Amount = v.Lang.Money(e.AmountMinor, e.Currency)
 		}
@@ -126,5 +139,5 @@ func (s *Pages) entriesOf(r *http.Request, v site.Request, influencerID string) 
 		line.State = v.Lang.T("ledger.state_" + line.StateIs)
 		list = append(list, line)
 	}
-	return list, err
+	return list, nil
 }
