@@ -99,7 +99,8 @@ func TestEveryListIsAFile(t *testing.T) {
 			first[0]["status"] != "approved") {
 		t.Errorf("%v", first[0])
 	}
-	f("influencers", "&q=Carla", 1, "influencer", "Carla Souza")
+	// One row for each of her coupons, agreements and campaigns.
+	f("influencers", "&q=Carla", 4, "influencer", "Carla Souza")
 	f("payouts", "", -1, "review", "0.10")
 	f("reviews", "", -1, "order_id", "waits")
 	f("statements", "", -1, "state", "closed")
