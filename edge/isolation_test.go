@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -405,6 +406,14 @@ func isolation(t *testing.T, spooled bool) {
 				t.Errorf("a record of %s: %q %q", topic, r.Key, r.Value)
 				continue
 			}
+			if origins := originsOfRefusals(r.Value); len(origins) > 0 { // of many requests, and nothing but their origins
+				for _, origin := range origins {
+					if found := marker.FindAllString(origin, -1); len(found) > 1 {
+						t.Errorf("a refused origin is of %d requests: %s", len(found), origin)
+					}
+				}
+				continue
+			}
 			found := marker.FindAllString(string(r.Value), -1)
 			slices.Sort(found)
 			if found = slices.Compact(found); len(found) > 1 {
@@ -447,4 +456,20 @@ func isolation(t *testing.T, spooled bool) {
 		t.Error("the test tested nothing")
 	}
 	t.Logf("%d answers, %d of them 200, %d connections cut, %d events, %d produces", seen, good, cut, len(stored), producer.calls.Load())
+}
+
+// originsOfRefusals are the origins of a notice that tells of refused ones alone; none of any other record.
+func originsOfRefusals(record []byte) (origins []string) {
+	var n wire.Notice
+	if !wire.IsNotice(record) || json.Unmarshal(record, &n) != nil {
+		return nil
+	}
+	for _, refused := range n.Refused {
+		origins = append(origins, refused.Origin)
+	}
+	n.ID, n.Refused = nil, nil
+	if !reflect.DeepEqual(n, wire.Notice{V: n.V, CompanyID: n.CompanyID, ReceivedAt: n.ReceivedAt}) {
+		return nil // it tells of more: not what it should be
+	}
+	return origins
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -319,7 +320,7 @@ func TestOpenLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	for i := range account.MaxInvitations {
-		if err := c.invite(c.store, c.ana, "", "x@loja.example", account.RoleAnalyst, string(rune('a'+i))); err != nil {
+		if err := c.invite(c.store, c.ana, "", fmt.Sprintf("x%d@loja.example", i), account.RoleAnalyst, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
