@@ -436,12 +436,9 @@ func TestBadRequestsAboutStatementsSayWhy(t *testing.T) {
 	}
 }
 
-// What is asked for and paid travels as records of commerce.v1, in the order in which it
-// was done.
-func TestStatementsAndPaymentsAreRecords(t *testing.T) {
-	t.Parallel()
-	dsn := devtest.Postgres(t)
-	s := startOn(t, admin.Config{}, dsn, devtest.Kafka(t))
+// closedStatement is the id of a statement of R$ 1.00 that is closed, made without a processor, and whose it is.
+func (s *service) closedStatement() (id, influencerID string) {
+	s.t.Helper()
 	company := s.store.Live.CompanyID
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
 	var list []struct{ ID string }
@@ -452,8 +449,19 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
 	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`,
 		company)
+	return asked[0].ID, list[0].ID
+}
+
+// What is asked for and paid travels as records of commerce.v1, in the order in which it
+// was done.
+func TestStatementsAndPaymentsAreRecords(t *testing.T) {
+	t.Parallel()
+	dsn := devtest.Postgres(t)
+	s := startOn(t, admin.Config{}, dsn, devtest.Kafka(t))
+	company := s.store.Live.CompanyID
+	id, ana := s.closedStatement()
 	for range 2 {
-		s.want(s.post("/statements/"+asked[0].ID+"/payment", map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}), 200, "")
+		s.want(s.post("/statements/"+id+"/payment", map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}), 200, "")
 		if waiting, err := s.db.OutboxWaits(t.Context(), company, 0); err != nil || waiting != 0 {
 			t.Fatalf("a payment is answered, and record %d is not on Kafka yet; %v", waiting, err)
 		}
@@ -469,16 +477,16 @@ func TestStatementsAndPaymentsAreRecords(t *testing.T) {
 		}
 		return len(records) == 2
 	})
-	if len(records) != 2 || records[0].Rev >= records[1].Rev || records[0].CompanyID != company || records[0].ID != asked[0].ID {
+	if len(records) != 2 || records[0].Rev >= records[1].Rev || records[0].CompanyID != company || records[0].ID != id {
 		t.Fatalf("%+v", records)
 	}
 	var statement wire.Statement
 	var payment wire.Payment
 	if json.Unmarshal(records[0].Body, &statement) != nil ||
-		statement != (wire.Statement{StatementID: asked[0].ID, InfluencerID: list[0].ID, Currency: "BRL", EndDate: "2026-01-31"}) {
+		statement != (wire.Statement{StatementID: id, InfluencerID: ana, Currency: "BRL", EndDate: "2026-01-31"}) {
 		t.Errorf("%s", records[0].Body)
 	}
-	if json.Unmarshal(records[1].Body, &payment) != nil || payment.StatementID != asked[0].ID || payment.Reference != "1" ||
+	if json.Unmarshal(records[1].Body, &payment) != nil || payment.StatementID != id || payment.Reference != "1" ||
 		payment.PaidAt.Format(http.TimeFormat) != "Thu, 05 Feb 2026 12:00:00 GMT" {
 		t.Errorf("%s", records[1].Body)
 	}
@@ -542,22 +550,14 @@ func TestAPaymentIsAnsweredWhenKafkaHasIt(t *testing.T) {
 	dsn, broker := devtest.Postgres(t), devtest.Kafka(t)
 	s := startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Producer = awayKafka{} })
 	company := s.store.Live.CompanyID
-	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
-	var list []struct{ ID string }
-	s.get("/influencers", &list)
-	s.sql(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev, cause,
-		payable_on)
-		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'rule 1 settings', '2026-01-31')`, company, list[0].ID)
-	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
-	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`,
-		company)
+	id, _ := s.closedStatement()
 	payment := map[string]string{"paid_at": "2026-02-05T12:00:00Z", "reference": "1"}
-	s.want(s.post("/statements/"+asked[0].ID+"/payment", payment), 503, "unavailable")
+	s.want(s.post("/statements/"+id+"/payment", payment), 503, "unavailable")
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","category":"Moda"}`), 503, "unavailable")
 	s.stop()
 	back := startOn(t, admin.Config{}, dsn, broker)
 	back.live, back.store = s.live, s.store
-	back.want(back.post("/statements/"+asked[0].ID+"/payment", payment), 200, "")
+	back.want(back.post("/statements/"+id+"/payment", payment), 200, "")
 	if waiting, err := back.db.OutboxWaits(t.Context(), company, 0); err != nil || waiting != 0 {
 		t.Errorf("record %d is not on Kafka yet; %v", waiting, err)
 	}

@@ -146,20 +146,28 @@ func (s *Pages) printed(ctx context.Context, v *statementView, whole bool) error
 	return nil
 }
 
+// askedStatement reads the statement whose id the address has.
+func (s *Pages) askedStatement(w http.ResponseWriter, r *http.Request, v site.Request) (st commerce.Statement, ok bool) {
+	id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
+	if uuidtext.Is(id) {
+		st, err = s.db.Statement(r.Context(), v.Current.CompanyID, id)
+	}
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_statement")
+	}
+	return st, err == nil
+}
+
 // ofStore answers a member's request for a statement: the influencer's page, with links to
 // the orders.
 func (s *Pages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v statementView)) func(http.ResponseWriter,
 	*http.Request, site.Request) {
 	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
-		id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
-		var statement commerce.Statement
-		if uuidtext.Is(id) {
-			statement, err = s.db.Statement(r.Context(), v.Current.CompanyID, id)
-		}
-		if err != nil {
-			s.NotFoundOr(w, r, err, "no_statement")
+		statement, ok := s.askedStatement(w, r, v)
+		if !ok {
 			return
 		}
+		id := statement.StatementID
 		view := statementView{
 			company: v.Current.CompanyID, statement: statement,
 			path: site.StorePath(statementPath, v.Current.CompanyID, "id", id),

@@ -171,15 +171,11 @@ func (s *Pages) confirmPix(w http.ResponseWriter, r *http.Request, v site.Reques
 
 // pixCode is the QR code of a statement that is to be paid.
 func (s *Pages) pixCode(w http.ResponseWriter, r *http.Request, v site.Request) {
-	id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
-	var st commerce.Statement
-	if uuidtext.Is(id) {
-		st, err = s.db.Statement(r.Context(), v.Current.CompanyID, id)
+	st, ok := s.askedStatement(w, r, v)
+	if !ok {
+		return
 	}
-	var to payees
-	if err == nil {
-		to, err = s.payeesOf(r.Context(), v.Current.CompanyID, []commerce.Statement{st})
-	}
+	to, err := s.payeesOf(r.Context(), v.Current.CompanyID, []commerce.Statement{st})
 	if err != nil {
 		s.NotFoundOr(w, r, err, "no_statement")
 		return

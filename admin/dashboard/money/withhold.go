@@ -10,7 +10,6 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -29,21 +28,9 @@ type withholdPage struct {
 
 // withholdPage shows the form.
 func (s *Pages) withholdPage(w http.ResponseWriter, r *http.Request, v site.Request) {
-	if st, ok := s.withheldOf(w, r, v); ok {
+	if st, ok := s.askedStatement(w, r, v); ok {
 		s.showWithhold(w, r, v, http.StatusOK, st, withholdForm(v, st, nil), "")
 	}
-}
-
-// withheldOf reads the statement whose id the address has.
-func (s *Pages) withheldOf(w http.ResponseWriter, r *http.Request, v site.Request) (st commerce.Statement, ok bool) {
-	id, err := strings.ToLower(r.URL.Query().Get("id")), error(commerce.ErrNotFound)
-	if uuidtext.Is(id) {
-		st, err = s.db.Statement(r.Context(), v.Current.CompanyID, id)
-	}
-	if err != nil {
-		s.NotFoundOr(w, r, err, "no_statement")
-	}
-	return st, err == nil
 }
 
 // withheldFields are the form's names and amounts.
@@ -110,7 +97,7 @@ func (s *Pages) showWithhold(w http.ResponseWriter, r *http.Request, v site.Requ
 
 // withhold enters what is withheld. What was read is shown before it is saved.
 func (s *Pages) withhold(w http.ResponseWriter, r *http.Request, v site.Request) {
-	st, ok := s.withheldOf(w, r, v)
+	st, ok := s.askedStatement(w, r, v)
 	if !ok {
 		return
 	}

@@ -66,26 +66,28 @@ var (
 	oneOrder = `select ` + postgres.List(orderColumns) + ` from orders o` + orderJoins +
 		` where o.company_id = @company_id and o.order_id = @order_id`
 
+	fromOrders = " from orders o" + orderJoins + ` where o.company_id = @company_id` + between("o")
+
 	// newestOrders goes by the index orders_created. @lo and @hi hold around the days
 	// of the filter: the index has instants.
-	newestOrders = listing{"o.created_at", " from orders o" + orderJoins + ` where o.company_id = @company_id` + between("o")}
+	newestOrders = newListing("o.created_at", fromOrders)
 
 	// ordersOfStatus goes by the index orders_status, which does not have the approved ones:
 	// there may be few others, or none, among very many.
-	ordersOfStatus = listing{"o.created_at", newestOrders.from + " and o.status = @status::int and o.status <> 0"}
+	ordersOfStatus = newListing("o.created_at", fromOrders+" and o.status = @status::int and o.status <> 0")
 
 	// ordersOfInfluencer goes by the index payout_influencer, day after day.
-	ordersOfInfluencer = listing{"p.day, o.created_at", ` from payout p
+	ordersOfInfluencer = newListing("p.day, o.created_at", ` from payout p
 		join orders o on o.company_id = p.company_id and o.order_id = p.order_id
 		left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
 		left join campaign c on c.company_id = p.company_id and c.campaign_id = p.campaign_id
-		where p.company_id = @company_id and p.influencer_id = @influencer_id::uuid and p.day between @first_day::date and @last_day::date` +
-		between("o")}
+		where p.company_id = @company_id and p.influencer_id = @influencer_id::uuid and p.day between @first_day::date and @last_day::date`+
+		between("o"))
 
 	// ordersOfKey goes by the orders' keys: of a coupon's code.
-	ordersOfKey = listing{"k.created_at", ` from order_key k
-		join orders o on o.company_id = k.company_id and o.order_id = k.order_id` + orderJoins + `
-		where ` + postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0") + between("k")}
+	ordersOfKey = newListing("k.created_at", ` from order_key k
+		join orders o on o.company_id = k.company_id and o.order_id = k.order_id`+orderJoins+`
+		where `+postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0")+between("k"))
 
 	// changedOrders goes by the index payout_processed: an order that waits to be computed
 	// is listed once it is.
@@ -109,23 +111,25 @@ func between(alias string) string {
 		and (%[1]s.created_at, %[1]s.order_id) < (@hi::timestamptz, @hi_id::text)`, alias) + ofFilter
 }
 
-// listing is a way through a company's orders by an index: what it is sorted by, before the order's id, and the tables.
-type listing struct{ by, from string }
+// listing is the statements of a way through a company's orders by an index, each of at most @most orders.
+type listing struct{ newest, oldest, totals string }
 
-func (l listing) newestFirst() string { return l.sorted(" desc") }
-
-func (l listing) oldestFirst() string { return l.sorted("") }
-
-func (l listing) sorted(direction string) string {
-	return "select " + postgres.List(orderColumns) + l.from +
-		" order by " + strings.ReplaceAll(l.by, ",", direction+",") + direction + ", o.order_id" + direction + " limit @most"
+// newListing returns the statements of tables that are sorted by columns, and then by the order's id.
+func newListing(by, from string) listing {
+	sorted := func(direction string) string {
+		return "select " + postgres.List(orderColumns) + from +
+			" order by " + strings.ReplaceAll(by, ",", direction+",") + direction + ", o.order_id" + direction + " limit @most"
+	}
+	return listing{newest: sorted(" desc"), oldest: sorted(""),
+		totals: "select " + postgres.List(orderTotalColumns) + " from (select o.currency, o.status, o.total_minor" + from +
+			" limit @most) t group by t.currency, t.status order by t.currency, t.status"}
 }
 
-// totals adds up at most @most of the orders.
-func (l listing) totals() string {
-	return "select " + postgres.List(orderTotalColumns) + " from (select o.currency, o.status, o.total_minor" + l.from +
-		" limit @most) t group by t.currency, t.status order by t.currency, t.status"
-}
+func (l listing) newestFirst() string { return l.newest }
+
+func (l listing) oldestFirst() string { return l.oldest }
+
+func (l listing) addedUp() string { return l.totals }
 
 func orderTotalColumns(t *commerce.OrderTotal) postgres.Columns {
 	return postgres.Columns{
@@ -170,7 +174,7 @@ func (r *Reader) Orders(ctx context.Context, companyID string, f commerce.OrderF
 
 // OrderTotals adds up the orders of a filter by currency and status: of f.Limit orders where there are more.
 func (r *Reader) OrderTotals(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.OrderTotal, error) {
-	return ofListing(ctx, r, companyID, f, orderTotalColumns, listing.totals)
+	return ofListing(ctx, r, companyID, f, orderTotalColumns, listing.addedUp)
 }
 
 // ofListing reads what a statement selects, going through the orders of a filter by the listing that reads the fewest.
@@ -194,8 +198,7 @@ func ofListing[T any](ctx context.Context, r *Reader, companyID string, f commer
 	pool, scan := r.db.Pool(), postgres.Scan(columns)
 	switch {
 	case f.Coupon != "":
-		key := facts.RuleKey(facts.KeyCode, f.Coupon)
-		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, key), key.Kind.Code(), key.Pack()
+		addKey(args, companyID, f.Coupon)
 		list, err = postgres.Collect(ctx, pool, scan, statement(ordersOfKey), args)
 	case f.InfluencerID != "":
 		args["first_day"], args["last_day"] = low.At.Add(-aroundZones), high.At.Add(aroundZones)
@@ -212,8 +215,7 @@ func (r *Reader) changedOrders(ctx context.Context, companyID string, f commerce
 	args := filterArgs(companyID, f)
 	args["digest"], args["kind"], args["key"] = nil, nil, nil
 	if f.Coupon != "" {
-		key := facts.RuleKey(facts.KeyCode, f.Coupon)
-		args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, key), key.Kind.Code(), key.Pack()
+		addKey(args, companyID, f.Coupon)
 	}
 	args["since"], args["since_id"] = f.UpdatedSince, "" // inclusive: every order id is greater than ""
 	if !f.After.IsZero() {
@@ -227,6 +229,12 @@ func (r *Reader) changedOrders(ctx context.Context, companyID string, f commerce
 func filterArgs(companyID string, f commerce.OrderFilter) pgx.NamedArgs {
 	return pgx.NamedArgs{"company_id": companyID, "status": f.Status, "influencer_id": postgres.NullIfEmpty(f.InfluencerID),
 		"uncredited": f.Uncredited, "from": postgres.NullIfEmpty(f.From), "to": postgres.NullIfEmpty(f.To), "most": f.Limit}
+}
+
+// addKey adds the arguments of a coupon's key.
+func addKey(args pgx.NamedArgs, companyID, coupon string) {
+	key := facts.RuleKey(facts.KeyCode, coupon)
+	args["digest"], args["kind"], args["key"] = facts.KeyDigest(companyID, key), key.Kind.Code(), key.Pack()
 }
 
 func ofOrders(companyID string, err error) error {

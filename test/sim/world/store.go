@@ -344,7 +344,9 @@ func (noStatements) TakeAgreements(context.Context, string, int) ([]ledger.Agree
 
 func (noStatements) InsertPayments(context.Context, string, []statements.Payment) error { return nil }
 
-func (noStatements) InsertWithholdings(context.Context, string, []statements.Withholding) error { return nil }
+func (noStatements) InsertWithholdings(context.Context, string, []statements.Withholding) error {
+	return nil
+}
 
 func (t *transaction) EventsOfDay(context.Context, string, facts.VisitorDay, int) ([]facts.Event, error) {
 	return nil, nil
