@@ -89,7 +89,8 @@ func TestManyOrdersAreTakenLineByLine(t *testing.T) {
 		if err := json.Unmarshal(c.Body, &order); err != nil || !c.Bulk || !c.AcceptedAt.After(last) || string(r.Key) != s.store.Live.CompanyID {
 			t.Errorf("%s: %v", r.Value, err)
 		}
-		if c.ID == "o4" && (order.EmailKey.Value == "" || len(c.Warnings) != 1) || bytes.Contains(order.Personal, []byte("ana@")) != (c.ID == "o4") {
+		if c.ID == "o4" && (order.EmailKey.Value == "" || len(c.Warnings) != 1) ||
+			bytes.Contains(order.Personal, []byte("ana@")) != (c.ID == "o4") {
 			t.Errorf("the shopper, or the warning: %s", r.Value)
 		}
 		last, sent = c.AcceptedAt, append(sent, fmt.Sprint(c.ID, " ", order.TotalMinor))
@@ -127,8 +128,8 @@ func TestManyOrdersAreRefusedAsAWhole(t *testing.T) {
 		{"no line", " \n\n", lines, 400, "invalid_json"},
 		{"JSON", many(1), "application/json", 415, "unsupported_media_type"},
 	} {
-		if got := s.call("POST", "/admin/v1/orders", s.live, f.body, contentType, f.media, "Prefer", "handling=lenient"); got.Status != f.status ||
-			f.code != "" && got.Error.Code != f.code {
+		got := s.call("POST", "/admin/v1/orders", s.live, f.body, contentType, f.media, "Prefer", "handling=lenient")
+		if got.Status != f.status || f.code != "" && got.Error.Code != f.code {
 			t.Errorf("%s: %d %+v", f.what, got.Status, got.Error)
 		}
 	}
