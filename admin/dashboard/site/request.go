@@ -31,6 +31,7 @@ type Request struct {
 	Here     string // path of the page, with its query
 	Done     string // what the form before did; may be empty
 	Notice   string // what every page says above its content; may be empty
+	Failures string // what every page says of failed log-ins; may be empty
 	Stale    string // why the form before was refused, where something was changed meanwhile; may be empty
 }
 
