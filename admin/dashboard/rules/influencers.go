@@ -299,6 +299,9 @@ func campaignName(v site.Request, c commerce.Campaign) string {
 func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
 	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"),
 		Period: l.Period(c.StartDate, c.EndDate)}
+	if c.Frequency == commerce.Specific {
+		line.Period = l.Period(c.StartDate, c.StartDate)
+	}
 	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
 	switch {
 	case whatever && campaign != "":
