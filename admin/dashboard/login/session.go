@@ -145,7 +145,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			s.ProblemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}
-		if r.Method == http.MethodPost && v.Archived() && !page.Always {
+		if r.Method == http.MethodPost && v.Archived() && !page.Always && !page.Pays {
 			s.ProblemOf(w, r, http.StatusForbidden, "archived")
 			return
 		}

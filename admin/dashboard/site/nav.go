@@ -50,7 +50,7 @@ type Head struct {
 	Role     string
 	Owner    bool   // forms are shown
 	Pays     bool   // forms of statements are shown
-	Archived bool   // the company is: it takes no form, whoever looks
+	Archived bool   // the company is: it takes no form but those of statements, whoever looks
 	Live     string // path of the same page in each environment; empty where there is none
 	Sandbox  string
 	IsLive   bool
