@@ -264,6 +264,15 @@ func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Reque
 	if f.Failed() {
 		return made, true
 	}
+	f.Warn(lateAgreement(f.Lang, asked, s.DayOf(v)))
+	err := s.warnOfLinks(r.Context(), v, f, asked.Links)
+	if err == nil {
+		err = s.warnOfFee(r.Context(), v, f, asked.Costs...)
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return made, false
+	}
 	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
 		made, err = s.db.RegisterInfluencer(ctx, s.Author(v), asked, s.Random)
 		return err

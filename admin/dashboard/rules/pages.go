@@ -75,6 +75,8 @@ type Database interface {
 	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
 		limit int) ([]commerce.LedgerItem, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
+	// OrdersBelow counts the orders of some days, and those that are worth less than an amount.
+	OrdersBelow(ctx context.Context, q reports.Query, minor int64) (below, orders int64, err error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// LinkClicks returns how often short links were opened on each day of a span, both
