@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -71,7 +72,7 @@ func invalidJSON(message string) *problem {
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if p := checkMedia(r.Header); p != nil {
+	if p := checkMedia(r.Header, mediaOf(r)); p != nil {
 		return nil, p
 	}
 	var source io.Reader = http.MaxBytesReader(w, r.Body, maxBody)
@@ -106,12 +107,19 @@ func tooLarge() *problem {
 		message: "the body is larger than 1 MiB (counted after inflation)"}
 }
 
-// checkMedia accepts JSON in UTF-8, plain or gzipped. A body without a
-// Content-Type is treated as JSON.
-func checkMedia(header http.Header) *problem {
+// mediaOf are the media types of an operation's body, the usual one first.
+func mediaOf(r *http.Request) []string {
+	if r.Method == http.MethodPost && strings.HasSuffix(requestOf(r).route, ordersPath) {
+		return []string{"application/x-ndjson", "application/ndjson", "application/jsonl"}
+	}
+	return []string{"application/json"}
+}
+
+// checkMedia accepts one of the media types in UTF-8, plain or gzipped, and so a body without a Content-Type.
+func checkMedia(header http.Header, media []string) *problem {
 	refuse := func(message string) *problem {
 		return &problem{status: http.StatusUnsupportedMediaType, code: codeUnsupportedMedia, message: message,
-			header: http.Header{"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}}}
+			header: http.Header{"Accept": media[:1], "Accept-Encoding": {"gzip"}}}
 	}
 	switch strings.ToLower(header.Get("Content-Encoding")) {
 	case "", "identity", "gzip":
@@ -122,9 +130,9 @@ func checkMedia(header http.Header) *problem {
 	if contentType == "" {
 		return nil
 	}
-	media, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
-		return refuse("Content-Type must be application/json")
+	sent, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || !slices.Contains(media, sent) && (media[0] != "application/json" || !strings.HasSuffix(sent, "+json")) {
+		return refuse("Content-Type must be " + media[0])
 	}
 	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
 		return refuse("JSON is UTF-8: leave charset out of Content-Type")

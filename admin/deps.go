@@ -31,6 +31,8 @@ type Config struct {
 	RuleRate Rate
 	// IngestRate limits each key on POST /order and POST /product; 100/s, burst 200.
 	IngestRate Rate
+	// BulkRate limits each key on POST /orders, of at most 500 orders each; 10/s, burst 20.
+	BulkRate Rate
 
 	// Leaving tells that the process is about to stop: /readyz says so, and connections are closed after their
 	// answer, while requests are taken as ever; nil: never.
@@ -63,6 +65,9 @@ func (c *Config) defaults() {
 	}
 	if c.IngestRate == (Rate{}) {
 		c.IngestRate = Rate{PerSecond: 100, Burst: 200}
+	}
+	if c.BulkRate == (Rate{}) {
+		c.BulkRate = Rate{PerSecond: 10, Burst: 20}
 	}
 	if c.ClientIP == nil {
 		c.ClientIP = throttle.RemoteIP

@@ -51,7 +51,7 @@ func (s *Server) runOnce(w http.ResponseWriter, r *http.Request, operation route
 	if err != nil {
 		return answer{}, err
 	}
-	if operation.rate == ingestRate {
+	if operation.rate.ingests() {
 		// One bound for Postgres and Kafka together: with one for each, a 503 would
 		// take twice as long. Other writes look up names in between.
 		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
@@ -190,8 +190,8 @@ func (s *Server) finish(r *http.Request, operation route, attempt account.Attemp
 	switch {
 	case err == nil:
 		signal(s.wake)
-	case operation.rate == ingestRate:
-		s.log.WarnContext(r.Context(), "an accepted order's idempotent answer was not stored", "request_id", requestOf(r).id, "error", err)
+	case operation.rate.ingests():
+		s.log.WarnContext(r.Context(), "the idempotent answer of accepted orders was not stored", "request_id", requestOf(r).id, "error", err)
 		return nil
 	case errors.Is(err, account.ErrKeyInProgress):
 		return keyInProgress()

@@ -231,7 +231,7 @@ func TestEveryOperationWithABodyRefusesUnknownFieldsWhereAsked(t *testing.T) {
 	key, asked := s.key(s.store.Live.CompanyID, account.Scopes...), 0
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
-			if operation.RequestBody == nil {
+			if operation.RequestBody == nil || operation.RequestBody.Value.Content.Get("application/json") == nil { // lines: TestManyOrders…
 				continue
 			}
 			asked++

@@ -24,6 +24,10 @@ import (
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
+func init() {
+	openapi3filter.RegisterBodyDecoder("application/x-ndjson", openapi3filter.FileBodyDecoder)
+}
+
 // contract is the document, made strict: an answer may have no field that is
 // not in it. (Clients are told to ignore such fields; we are not.)
 var contract = sync.OnceValues(func() (*openapi3.T, error) {

@@ -19,61 +19,95 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err != nil {
 		return answer{}, err
 	}
-	order, sent, err := takeOrder(o, s.now(), c.keys, s.signer)
+	taken, err := takeOrder(o, s.now(), c.keys, s.signer)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.keepNames(r.Context(), c.companyID, &order, sent); err != nil {
-		return answer{}, err
-	}
-	raw, err := json.Marshal(&order)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := s.accept(r.Context(), c, wire.KindOrder, order.OrderID, raw, o.notes.forPeople()...); err != nil {
-		return answer{}, err
-	}
-	s.accepted.add(c.companyID, order.OrderID)
-	return answer{}, nil
+	return answer{}, s.acceptOrders(r.Context(), c, []takenOrder{taken}, false)
 }
 
-// accept writes a commerce record, around a body that is JSON,
-// with acks=all. After an error the caller may retry: if the record was
-// written all the same, both are the same version of the same thing.
-func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage, warnings ...wire.Warning) error {
-	record := wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(),
-		Actor: c.actor, Body: body, Warnings: warnings}
-	value, err := json.Marshal(&record)
-	if err != nil {
+// takenOrder is an order that was read and checked, and is not accepted yet.
+type takenOrder struct {
+	order wire.Order
+	utm   []string       // its UTM values as they were sent
+	notes []wire.Warning // for people
+}
+
+// acceptOrders writes orders, in their order, with acks=all: all of them, or an error. bulk: they are computed behind the
+// orders that are sent alone.
+func (s *Server) acceptOrders(ctx context.Context, c caller, orders []takenOrder, bulk bool) error {
+	if err := s.keepNames(ctx, c.companyID, orders); err != nil {
 		return err
+	}
+	records := make([]wire.Commerce, len(orders))
+	for i := range orders {
+		raw, err := json.Marshal(&orders[i].order)
+		if err != nil {
+			return err
+		}
+		records[i] = s.recordOf(c, wire.KindOrder, orders[i].order.OrderID, raw)
+		records[i].Warnings, records[i].Bulk = orders[i].notes, bulk
+	}
+	if err := s.produce(ctx, records...); err != nil {
+		return err
+	}
+	for i := range orders {
+		s.accepted.add(c.companyID, orders[i].order.OrderID)
+	}
+	return nil
+}
+
+// accept writes a commerce record, around a body that is JSON, as produce does.
+func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
+	return s.produce(ctx, s.recordOf(c, kind, id, body))
+}
+
+// recordOf is a commerce record of the caller that is accepted now.
+func (s *Server) recordOf(c caller, kind wire.Kind, id string, body json.RawMessage) wire.Commerce {
+	return wire.Commerce{V: wire.CommerceVersion, Kind: kind, ID: id, CompanyID: c.companyID, AcceptedAt: s.clock.next(),
+		Actor: c.actor, Body: body}
+}
+
+// produce writes records of one company with acks=all. After an error the caller may retry: if a record was
+// written all the same, both are the same version of the same thing.
+func (s *Server) produce(ctx context.Context, records ...wire.Commerce) error {
+	list := make([]wire.Record, len(records))
+	for i := range records {
+		value, err := json.Marshal(&records[i])
+		if err != nil {
+			return err
+		}
+		list[i] = wire.Record{Key: []byte(records[i].CompanyID), Value: value}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	if err := s.deps.Producer.Produce(ctx, wire.TopicCommerce, wire.Record{Key: []byte(c.companyID), Value: value}); err != nil {
+	if err := s.deps.Producer.Produce(ctx, wire.TopicCommerce, list...); err != nil {
 		return &causedProblem{problem: unavailable(), cause: err}
 	}
 	return nil
 }
 
-// takeOrder reads an order, checks it and conceals who the shopper is. utm are its UTM values
-// as they were sent.
-func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Signer) (order wire.Order, utm []string, err error) {
+// takeOrder reads an order, checks it and conceals who the shopper is.
+func takeOrder(o object, now time.Time, keys identity.Keys, signer *identity.Signer) (takenOrder, error) {
 	order, person := readOrder(o)
 	o.check(commerce.CheckOrder(&order, &person, now))
 	checkCodes(o, &order)
 	checkTax(o, &order)
 	checkCreated(o, &order, now)
+	taken := takenOrder{order: order}
 	for _, text := range utmValues(&order) {
-		utm = append(utm, text.Value)
+		taken.utm = append(taken.utm, text.Value)
 	}
 	if !o.bad.Any() {
-		doubtful, err := conceal(&order, person, keys, signer)
+		doubtful, err := conceal(&taken.order, person, keys, signer)
 		if err != nil {
-			return order, nil, err
+			return taken, err
 		}
 		o.check(commerce.Violations{}, doubtful)
 	}
-	return order, utm, o.broken()
+	err := o.broken()
+	taken.notes = o.notes.forPeople()
+	return taken, err
 }
 
 // readOrder reads an order as it was sent: its texts may still name the shopper,

@@ -65,14 +65,15 @@ func utmValues(order *wire.Order) []*wire.Optional[string] {
 	return []*wire.Optional[string]{&order.UTMSource, &order.UTMMedium, &order.UTMCampaign, &order.UTMContent, &order.UTMTerm}
 }
 
-// keepNames puts back those UTM values of an order that were scrubbed although they are
-// names of the company's influencers or campaigns. sent are the values as they were
-// sent. A query is made only where scrubbing changed one.
-func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Order, sent []string) error {
+// keepNames puts back those UTM values of orders that were scrubbed although they are
+// names of the company's influencers or campaigns. A query is made only where scrubbing changed one.
+func (s *Server) keepNames(ctx context.Context, companyID string, orders []takenOrder) error {
 	var changed []string
-	for i, text := range utmValues(order) {
-		if text.Value != sent[i] {
-			changed = append(changed, fold.Name(sent[i]))
+	for i := range orders {
+		for k, text := range utmValues(&orders[i].order) {
+			if sent := orders[i].utm[k]; text.Value != sent {
+				changed = append(changed, fold.Name(sent))
+			}
 		}
 	}
 	if len(changed) == 0 || s.deps.Names == nil {
@@ -84,9 +85,11 @@ func (s *Server) keepNames(ctx context.Context, companyID string, order *wire.Or
 	if err != nil {
 		return err
 	}
-	for i, text := range utmValues(order) {
-		if slices.Contains(known, fold.Name(sent[i])) {
-			text.Value = sent[i]
+	for i := range orders {
+		for k, text := range utmValues(&orders[i].order) {
+			if sent := orders[i].utm[k]; text.Value != sent && slices.Contains(known, fold.Name(sent)) {
+				text.Value = sent
+			}
 		}
 	}
 	return nil

@@ -9,22 +9,26 @@ import (
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
-// rateClass says which of a key's two buckets a route takes tokens from.
+// rateClass says which of a key's buckets a route takes tokens from.
 type rateClass int
 
 const (
 	ruleRate rateClass = iota
 	ingestRate
+	bulkRate
 )
+
+// ingests reports whether routes of the class take orders and products, which are on Kafka before the answer.
+func (c rateClass) ingests() bool { return c == ingestRate || c == bulkRate }
 
 // limits holds a token bucket for each key and class.
 type limits struct {
-	rates   [2]Rate
-	buckets [2]*throttle.Buckets // by the key's id
+	rates   [3]Rate
+	buckets [3]*throttle.Buckets // by the key's id
 }
 
-func newLimits(rules, ingest Rate) *limits {
-	l := &limits{rates: [2]Rate{ruleRate: rules, ingestRate: ingest}}
+func newLimits(c Config) *limits {
+	l := &limits{rates: [3]Rate{ruleRate: c.RuleRate, ingestRate: c.IngestRate, bulkRate: c.BulkRate}}
 	for class, r := range l.rates {
 		l.buckets[class] = throttle.PerSecond(float64(r.PerSecond), r.Burst)
 	}

@@ -168,8 +168,8 @@ func readTestBody(t *testing.T, edits ...string) (wire.Order, object) {
 		t.Fatal(err)
 	}
 	o := parse(t, edited(baseOrder, edits...))
-	order, _, _ := takeOrder(o, testNow, hasher.Company("c_test", "BR"), identity.NewSigner(hasher, nil)) // o has what is wrong
-	return order, o
+	taken, _ := takeOrder(o, testNow, hasher.Company("c_test", "BR"), identity.NewSigner(hasher, nil)) // o has what is wrong
+	return taken.order, o
 }
 
 // all is what is found of a body: the rules that it breaks, then "|" and its warnings.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Server struct {
 	links         linkPolicy
 	metrics       *metrics
 	accepted      *acceptedOrders
+	bulk          chan struct{} // has one for each request of POST /orders that is read now
 	lastReadiness readiness
 	clock         *increasingClock
 
@@ -49,7 +51,8 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, errors.New("admin: Database, Producer and Hasher are needed")
 	case config.ShortBase == "":
 		return nil, errors.New("admin: ShortBase is needed: without it a short URL cannot be told")
-	case min(config.RuleRate.PerSecond, config.RuleRate.Burst, config.IngestRate.PerSecond, config.IngestRate.Burst) < 1:
+	case min(config.RuleRate.PerSecond, config.RuleRate.Burst, config.IngestRate.PerSecond, config.IngestRate.Burst,
+		config.BulkRate.PerSecond, config.BulkRate.Burst) < 1:
 		return nil, errors.New("admin: a rate needs at least 1 a second and a burst of 1")
 	}
 	if deps.Log == nil {
@@ -82,10 +85,11 @@ func New(config Config, deps Deps) (*Server, error) {
 		mux:      http.NewServeMux(),
 		keys:     newKeyCache(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
 		signer:   identity.NewSigner(deps.Hasher, deps.Previous),
-		limits:   newLimits(config.RuleRate, config.IngestRate),
+		limits:   newLimits(config),
 		links:    newLinkPolicy(deps.Resolver, config.AcceptUnresolved),
 		metrics:  metrics,
 		accepted: newAcceptedOrders(maxAccepted),
+		bulk:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
 		again:    make(chan struct{}, 1),

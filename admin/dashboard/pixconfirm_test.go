@@ -140,6 +140,45 @@ func TestWhoChangedAKeyCannotConfirmItByAnAccountOfTheirs(t *testing.T) {
 	}
 }
 
+// The first key of an influencer who was paid before is a change: it takes the place of how they were paid. So is a key that comes
+// where another was taken away.
+func TestAFirstKeyIsNoChangeOnlyForWhoWasNeverPaid(t *testing.T) {
+	t.Parallel()
+	s := newPayeeSite(t)
+	confirmed := func(influencer string) bool {
+		t.Helper()
+		payees, err := s.DB.Payees(t.Context(), s.live, []string{influencer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return payees[influencer].PixConfirmed
+	}
+	set := func(name, key string) {
+		t.Helper()
+		pix := commerce.Pix{}
+		if key != "" {
+			pix = commerce.Pix{Type: commerce.PixEmail, Key: key}
+		}
+		if err := s.DB.UpdateInfluencer(t.Context(), commerce.Author{CompanyID: s.live, Actor: "cli", At: s.now}, name,
+			commerce.InfluencerChange{Details: commerce.DetailsChange{Pix: wire.Some(pix)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh, paid := s.Influencer(s.live, "Fresh"), s.Influencer(s.live, "Paid")
+	s.exec(`insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+		values ($1, $2, 1, $3, 'cash', $3, 'cli')`, s.live, s.Ask(s.live, paid, "BRL", "2026-04-30", 0), s.now.AddDate(0, 0, -3))
+	set("Fresh", "first@example.com")
+	set("Paid", "first@example.com")
+	if !confirmed(fresh) || confirmed(paid) {
+		t.Errorf("the first key needs no second person: %t for who was never paid, %t for who was", confirmed(fresh), confirmed(paid))
+	}
+	set("Fresh", "")
+	set("Fresh", "second@example.com")
+	if confirmed(fresh) {
+		t.Error("a key that was taken away and another one count as the first")
+	}
+}
+
 // A statement is paid to the key of its closing. A new one has no code for 48 hours; then the old one is paid, until a second
 // person confirms the new one, which is paid at once. Whoever takes the key away stops both.
 func TestAStatementIsPaidToTheKeyOfItsClosing(t *testing.T) {

@@ -75,6 +75,8 @@ a time publishes the directory and the rules' changes.`,
 		"where shops load the script from, https://collect.example.com: for the snippet that the dashboard shows")
 	flags.IntVar(&config.IngestRate.PerSecond, "ingest-rate", 100, "orders and products a key may send a second")
 	flags.IntVar(&config.IngestRate.Burst, "ingest-burst", 200, "orders and products a key may send at once")
+	flags.IntVar(&config.BulkRate.PerSecond, "bulk-rate", 10, "requests of many orders a key may send a second")
+	flags.IntVar(&config.BulkRate.Burst, "bulk-burst", 20, "requests of many orders a key may send at once")
 	flags.IntVar(&config.RuleRate.PerSecond, "rule-rate", 10, "other requests a key may send a second")
 	flags.IntVar(&config.RuleRate.Burst, "rule-burst", 40, "other requests a key may send at once")
 	common.register(flags, "admin", "127.0.0.1:7701")

@@ -72,7 +72,8 @@ func devServices() dev.Services {
 				config: admin.Config{
 					ShortBase: e.ShortBase, AcceptUnresolved: true,
 					// High enough to import a history.
-					IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
+					IngestRate: admin.Rate{PerSecond: 2000, Burst: 4000}, BulkRate: admin.Rate{PerSecond: 100, Burst: 200},
+					RuleRate: admin.Rate{PerSecond: 200, Burst: 400},
 				},
 				dashboard: dashboard.Config{TokenSecret: e.TokenSecret, EdgeURL: "http://" + strings.TrimSuffix(e.ShortBase, "/s")},
 				service:   devService(e), dsn: e.DSN, hasher: e.Hasher,

@@ -32,13 +32,12 @@ Exit status: 0 all lines were accepted, 1 the import could not finish,
 
 // importFlags are the flags of both kinds of import.
 type importFlags struct {
-	concurrency int
+	concurrency int // of events
 	stateDir    string
 	giveUp      time.Duration
 }
 
-func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
-	cmd.Flags().IntVar(&f.concurrency, "concurrency", concurrency, "requests in flight")
+func (f *importFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "",
 		"directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot "+
 			"be written)")
@@ -47,9 +46,6 @@ func (f *importFlags) register(cmd *cobra.Command, concurrency int) {
 
 // run runs one import and shows its progress.
 func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Context, importer.Config) (importer.Summary, error)) error {
-	if f.concurrency < 1 || f.concurrency > 256 {
-		return misuse(errors.New("--concurrency must be from 1 to 256"))
-	}
 	if f.stateDir == "" {
 		f.stateDir = importer.StateDirFor(file)
 	}
@@ -127,6 +123,9 @@ with it: tributary keys create NAME --company COMPANY --scope events.import.
 			if edge == "" || company == "" {
 				wrong.add(errors.New("give --edge and --company"))
 			}
+			if flags.concurrency < 1 || flags.concurrency > 256 {
+				wrong.add(errors.New("--concurrency must be from 1 to 256"))
+			}
 			text, err := key.read()
 			wrong.add(err)
 			if err == nil && text == "" {
@@ -144,7 +143,8 @@ with it: tributary keys create NAME --company COMPANY --scope events.import.
 	cmd.Flags().StringVar(&edge, "edge", "", "the edge's URL (edge_url in dev.json)")
 	cmd.Flags().StringVar(&company, "company", "", "the companyId that the events belong to")
 	key.register(cmd.Flags(), "events.import")
-	flags.register(cmd, 4)
+	cmd.Flags().IntVar(&flags.concurrency, "concurrency", 4, "requests in flight")
+	flags.register(cmd)
 	return cmd
 }
 
@@ -155,7 +155,8 @@ func newImportOrders() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "orders FILE",
 		Short: "Send orders to the admin API",
-		Long: `Send a file of orders, one JSON object a line, to the admin API (docs/api.md).
+		Long: `Send a file of orders, one JSON object a line, to the admin API (docs/api.md),
+500 in a request. They are processed behind the orders that a shop sends meanwhile.
 
 Of an order's versions the one with the greatest updatedAt counts. A line
 without updatedAt, or with a null or empty one, is sent with its createdAt as updatedAt.
@@ -189,6 +190,6 @@ The API key needs the scope write_orders.
 	}
 	cmd.Flags().StringVar(&admin, "admin", "", "the admin API's base URL, with /admin/v1 (admin_url in dev.json)")
 	key.register(cmd.Flags(), "write_orders")
-	flags.register(cmd, 8)
+	flags.register(cmd)
 	return cmd
 }

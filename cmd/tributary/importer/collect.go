@@ -6,7 +6,7 @@ import (
 )
 
 // maxOutstanding bounds the jobs that are read but not yet counted: while one
-// lane is slow, the other lanes' finished jobs wait for it in memory.
+// worker is slow, the others' finished jobs wait for it in memory.
 const maxOutstanding = 256
 
 // collector counts the jobs' outcomes in the file's order.

@@ -320,57 +320,88 @@ func TestChangedFileStartsAnew(t *testing.T) {
 	}
 }
 
-func TestVersionsOfAnOrderAreSentInTheFilesOrder(t *testing.T) {
+// orderAnswer is what an admin API answers for a line, beside its number.
+type orderAnswer struct {
+	Status   int      `json:"status"`
+	Warnings []Reason `json:"warnings,omitempty"`
+	Error    any      `json:"error,omitempty"`
+}
+
+// newAdmin is a server that answers each line of POST /orders as f says; the zero answer is 200. before may answer a request in
+// its place.
+func newAdmin(t *testing.T, before func(w http.ResponseWriter) bool, f func(line string) orderAnswer) *httptest.Server {
 	var mu sync.Mutex
-	versions := map[string][]int{}
-	turn := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var o struct {
-			OrderID string
-			Version int
-		}
-		if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
-			t.Errorf("order: %v", err)
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		if turn++; turn%7 == 0 { // a retry must not let the next version overtake
-			w.WriteHeader(503)
+		if before != nil && before(w) {
 			return
 		}
-		if r.URL.Path != "/admin/v1/order" || r.Header.Get("Authorization") != "Bearer key" {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.URL.Path != "/admin/v1/orders" || r.Header.Get("Authorization") != "Bearer key" ||
+			r.Header.Get("Content-Type") != "application/x-ndjson" {
 			w.WriteHeader(401)
 			return
 		}
-		versions[o.OrderID] = append(versions[o.OrderID], o.Version)
-		if o.OrderID == "refused" {
-			w.WriteHeader(400)
-			io.WriteString(w, `{"success":false,"error":{"code":"validation_error","message":"no","details":[{"field":"totalPrice",`+
-				`"code":"required","message":"is missing"}]}}`)
+		results := []orderAnswer{}
+		for line := range strings.Lines(string(body)) {
+			answer := f(strings.TrimSuffix(line, "\n"))
+			if answer.Status == 0 {
+				answer.Status = 200
+			}
+			results = append(results, answer)
 		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "data": map[string]any{"results": results}})
 	}))
-	defer server.Close()
-	var text strings.Builder
-	for version := range 40 {
-		for order := range 10 {
-			fmt.Fprintf(&text, `{"orderId":"o%d","version":%d}`+"\n", order, version)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestVersionsOfAnOrderAreSentInTheirOrder(t *testing.T) {
+	var got []string
+	turn := 0
+	server := newAdmin(t, func(w http.ResponseWriter) bool { // a retry must not let the next version overtake
+		if turn++; turn%2 == 1 {
+			w.WriteHeader(503)
 		}
+		return turn%2 == 1
+	}, func(line string) orderAnswer {
+		got = append(got, line)
+		if strings.Contains(line, "refused") {
+			return orderAnswer{Status: 400, Error: map[string]any{"code": "validation_error", "message": "no",
+				"details": []Reason{{Code: "required", Message: "is missing", Field: "totalPrice"}}}}
+		}
+		return orderAnswer{}
+	})
+	var want []string
+	for i := range 1200 {
+		want = append(want, fmt.Sprintf(`{"orderId":"o%d","version":%d}`, i%10, i/10))
 	}
-	text.WriteString(`{"orderId":"refused","version":1}`)
-	path := writeFile(t, "orders.jsonl", text.String())
+	file := slices.Insert(slices.Clone(want), 600, `{"orderId":"refused"}`, `{"orderId":`)
+	path := writeFile(t, "orders.jsonl", strings.Join(file, "\n"))
 	s, err := Orders(t.Context(), Config{File: path, Backoff: quick}, server.URL+"/admin/v1", "key")
-	if err != nil || s.Accepted != 400 || s.Rejected != 1 {
-		t.Fatalf("%+v, %v; want 400 accepted, 1 rejected", s, err)
+	if err != nil || s.Accepted != 1200 || s.Rejected != 2 || s.Retries == 0 {
+		t.Fatalf("%+v, %v; want 1200 accepted, 2 rejected", s, err)
 	}
-	for order, got := range versions {
-		if !slices.IsSorted(got) {
-			t.Errorf("versions of %s arrived as %v", order, got)
-		}
+	if want = slices.Insert(want, 600, `{"orderId":"refused"}`); !slices.Equal(got, want) {
+		t.Errorf("%d lines arrived in another order, want %d", len(got), len(want))
 	}
 	rejected, err := os.ReadFile(path + ".rejected.jsonl")
 	if err != nil || !strings.Contains(string(rejected),
-		`"line":401,"reasons":[{"code":"required","message":"is missing","field":"totalPrice"}]`) {
+		`"line":601,"reasons":[{"code":"required","message":"is missing","field":"totalPrice"}]`) ||
+		!strings.Contains(string(rejected), `"line":602,"reasons":[{"code":"invalid_json"`) {
 		t.Errorf("rejections: %v\n%s", err, rejected)
+	}
+}
+
+// An answer that has no result for each line tells of none that it was taken.
+func TestAnAnswerThatDoesNotTellOfEachOrderEndsTheImport(t *testing.T) {
+	for _, text := range []string{`{}`, `{"data":{"results":[{"status":200}]}}`, `no JSON`} {
+		server := newAdmin(t, func(w http.ResponseWriter) bool { _, _ = io.WriteString(w, text); return true }, nil)
+		s, err := Orders(t.Context(), Config{File: writeFile(t, "o.jsonl", "{}\n{}\n"), Backoff: quick}, server.URL+"/admin/v1", "key")
+		if err == nil || s.Accepted != 0 {
+			t.Errorf("%s: %+v, %v; want an error", text, s, err)
+		}
 	}
 }
 
@@ -391,38 +422,23 @@ func TestProgressThatCannotBeKeptEndsTheImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	requests := 0
-	var mu sync.Mutex
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		if requests++; requests == 20 {
+	server := newAdmin(t, func(http.ResponseWriter) bool {
+		if requests++; requests == 3 {
 			if err := os.Rename(state, state+".gone"); err != nil { // in one step, unlike removing
 				t.Error(err)
 			}
 		}
-	}))
-	defer server.Close()
+		return false
+	}, func(string) orderAnswer { return orderAnswer{} })
 	var text strings.Builder
-	for i := range 2000 {
+	for i := range 5000 {
 		fmt.Fprintf(&text, `{"orderId":"o%d"}`+"\n", i)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err := Orders(ctx,
-		Config{File: writeFile(t, "orders.jsonl", text.String()), StateDir: state, SaveEvery: 1, Backoff: quick}, server.URL, "key")
+		Config{File: writeFile(t, "orders.jsonl", text.String()), StateDir: state, SaveEvery: 1, Backoff: quick}, server.URL+"/admin/v1", "key")
 	if err == nil || !strings.Contains(err.Error(), "save progress") {
 		t.Errorf("%v; want it to say that the progress could not be saved", err)
 	}
-}
-
-func TestAnOrdersNumberAndItsTextAreInOneLane(t *testing.T) {
-	f := func(a, b string, same bool) {
-		t.Helper()
-		if got := laneOfOrder(line{text: []byte(a)}) == laneOfOrder(line{text: []byte(b)}); got != same {
-			t.Errorf("%s and %s: in one lane %t", a, b, got)
-		}
-	}
-	f(`{"orderId":"820982911946154509"}`, `{"orderId": 820982911946154509}`, true)
-	f(`{"orderId":"820982911946154508"}`, `{"orderId":820982911946154509}`, false)
-	f(`{"orderId":"caf\u00e9"}`, `{"orderId":"café"}`, true)
 }

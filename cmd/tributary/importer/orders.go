@@ -1,68 +1,92 @@
 package importer
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 )
 
+// maxBulkOrders is how many orders a request has: the admin API takes 500, and 1 MiB.
+const maxBulkOrders = 500
+
 // Orders sends a file of orders, one a line, to the admin API (its base URL
-// with /admin/v1, as admin_url in dev.json). Versions of one order are sent in
+// with /admin/v1, as admin_url in dev.json), many in a request. They are sent in
 // the file's order; one without updatedAt gets its createdAt as updatedAt.
 func Orders(ctx context.Context, config Config, admin, key string) (Summary, error) {
 	if key == "" {
 		return Summary{}, errors.New("no API key given")
 	}
-	target, err := endpoint(admin, "/order")
+	target, err := endpoint(admin, "/orders")
 	if err != nil {
 		return Summary{}, fmt.Errorf("admin: %w", err)
 	}
-	if config.Concurrency <= 0 {
-		config.Concurrency = 8
-	}
 	p := newPoster(config, target, http.Header{
-		"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key},
+		"Content-Type": {"application/x-ndjson"}, "Authorization": {"Bearer " + key},
 	})
 	sender := orderSender{p}
 	return run(ctx, config, plan{
-		target: target, maxLines: 1, maxBytes: maxLine, lane: laneOfOrder,
-		send: sender.send, workers: config.Concurrency, perWorker: 8, retries: p.retries.Load,
+		target: target, maxLines: maxBulkOrders, maxBytes: maxLine,
+		send: sender.send, workers: 1, perWorker: 1, retries: p.retries.Load, // one: the versions of an order keep their order
 	})
-}
-
-// laneOfOrder returns the same lane for all versions of an order, so that they
-// are sent in the file's order. An id that is a number is the same as its text. A line
-// without a readable orderId may go to any lane: the service refuses it.
-func laneOfOrder(l line) int {
-	var order struct {
-		OrderID json.RawMessage `json:"orderId"`
-	}
-	_ = json.Unmarshal(l.text, &order)
-	id := string(order.OrderID)
-	_ = json.Unmarshal(order.OrderID, &id) // a number stays its digits
-	hash := fnv.New32a()
-	hash.Write([]byte(id))
-	return int(hash.Sum32() & 0x7fffffff)
 }
 
 type orderSender struct{ *poster }
 
+// send rejects lines that are not JSON itself, and sends the rest to the admin API.
 func (s orderSender) send(ctx context.Context, lines []line) ([]verdict, error) {
-	if reasons := unreadable(lines[0]); reasons != nil {
-		return []verdict{{reasons: reasons}}, nil
+	verdicts := make([]verdict, len(lines))
+	var body bytes.Buffer
+	var places []int
+	for i, l := range lines {
+		if verdicts[i].reasons = unreadable(l); verdicts[i].reasons == nil {
+			body.Write(append(stampOrder(l.text), '\n'))
+			places = append(places, i)
+		}
 	}
-	r, err := s.post(ctx, stampOrder(lines[0].text))
+	if len(places) == 0 {
+		return verdicts, nil
+	}
+	r, err := s.post(ctx, body.Bytes())
 	if err != nil {
 		return nil, err
-	}
-	if r.ok() {
-		return []verdict{{warnings: warningsIn(r)}}, nil
 	}
 	if err := fatal(r, "does --admin end in /admin/v1?"); err != nil {
 		return nil, err
 	}
-	return []verdict{{reasons: refusal(r)}}, nil
+	if !r.ok() {
+		return nil, fmt.Errorf("%w: %d%s", ErrRefused, r.status, messageIn(r.body))
+	}
+	return verdicts, orderResults(r, verdicts, places)
+}
+
+// orderResults reads the answer: one result a line that was sent, in order.
+func orderResults(r response, verdicts []verdict, places []int) error {
+	var answer struct {
+		Data struct {
+			Results []struct {
+				Status   int
+				Warnings []Reason
+				Error    json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(r.body, &answer); err != nil {
+		return fmt.Errorf("the admin API's answer: %w", err)
+	}
+	results := answer.Data.Results
+	if len(results) != len(places) {
+		return fmt.Errorf("the admin API answered %d results for %d orders", len(results), len(places))
+	}
+	for i, result := range results {
+		if result.Status == http.StatusOK {
+			verdicts[places[i]].warnings = result.Warnings[:min(len(result.Warnings), maxWarnings)]
+			continue
+		}
+		refused := response{status: result.Status, body: fmt.Appendf(nil, `{"error":%s}`, result.Error)}
+		verdicts[places[i]].reasons = refusal(refused)
+	}
+	return nil
 }

@@ -177,15 +177,6 @@ func refusal(r response) []Reason {
 // maxWarnings bounds the warnings that are read of an answer: the service gives at most 20.
 const maxWarnings = 20
 
-// warningsIn returns what the service warned of in a body that it took.
-func warningsIn(r response) []Reason {
-	var body struct {
-		Warnings []Reason `json:"warnings"`
-	}
-	_ = json.Unmarshal(r.body, &body) // the status says that it was taken
-	return body.Warnings[:min(len(body.Warnings), maxWarnings)]
-}
-
 // ErrRefused is an answer that is the same for every line: a wrong key, company
 // or address.
 var ErrRefused = errors.New("the service refused")

@@ -38,22 +38,18 @@ func TestKnownAlreadyIsSaidOfEventsOnly(t *testing.T) {
 }
 
 func TestWarningsAreCountedByTheirKind(t *testing.T) {
-	n := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		n++
-		warnings := `{"field":"provinceCode","code":"invalid_format","message":"m"}`
-		if n == 2 {
-			warnings += `,{"field":"items[0].color","code":"unknown_field","message":"m"}`
+	province := Reason{Field: "provinceCode", Code: "invalid_format", Message: "m"}
+	server := newAdmin(t, nil, func(line string) orderAnswer {
+		switch {
+		case strings.Contains(line, "1"):
+			return orderAnswer{Warnings: []Reason{province}}
+		case strings.Contains(line, "2"):
+			return orderAnswer{Warnings: []Reason{province, {Field: "items[0].color", Code: "unknown_field", Message: "m"}}}
 		}
-		if n < 3 {
-			io.WriteString(w, `{"success":true,"warnings":[`+warnings+`]}`)
-		} else {
-			io.WriteString(w, `{"success":true}`)
-		}
-	}))
-	defer server.Close()
+		return orderAnswer{}
+	})
 	s, err := Orders(t.Context(),
-		Config{File: "-", StateDir: t.TempDir(), Concurrency: 1, Stdin: strings.NewReader("{}\n{}\n{}\n")}, server.URL, "key")
+		Config{File: "-", StateDir: t.TempDir(), Stdin: strings.NewReader("[1]\n[2]\n[3]\n")}, server.URL+"/admin/v1", "key")
 	if err != nil || s.Accepted != 3 {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -20,7 +20,7 @@ type Config struct {
 	// stdin-TIME-….rejected.jsonl. It is made if it does not exist. Empty: the
 	// file's own directory.
 	StateDir    string
-	Concurrency int // requests in flight; default 4 for events, 8 for orders
+	Concurrency int // requests of events in flight, default 4; those of orders are sent one after the other
 	Backoff     Backoff
 	Client      *http.Client   // default: 60 s a request
 	Progress    func(Progress) // called from one goroutine, several times a second
@@ -71,12 +71,11 @@ type job struct {
 
 // plan is how one kind of import puts lines into jobs and sends them.
 type plan struct {
-	target    string         // where it goes, for the progress file
-	maxLines  int            // in one job
-	maxBytes  int            // in one job
-	lane      func(line) int // jobs of one lane are sent in order, by one worker; nil: any worker sends any job
+	target    string // where it goes, for the progress file
+	maxLines  int    // in one job
+	maxBytes  int    // in one job
 	send      func(ctx context.Context, lines []line) ([]verdict, error)
-	workers   int
+	workers   int // one: the jobs are sent in order
 	perWorker int // jobs that may wait for a worker
 	retries   func() int64
 	// tellsDuplicates: see Summary.
@@ -105,28 +104,18 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	lanes := make([]chan *job, 1)
-	if p.lane != nil {
-		lanes = make([]chan *job, p.workers)
-	}
-	for i := range lanes {
-		lanes[i] = make(chan *job, p.perWorker)
-	}
+	jobs := make(chan *job, p.perWorker)
 	done := make(chan *job, p.workers)
 	window := make(chan struct{}, maxOutstanding)
 	group.Go(func() error {
-		defer func() {
-			for _, lane := range lanes {
-				close(lane)
-			}
-		}()
-		return read(ctx, src, resumed, p, lanes, window)
+		defer close(jobs)
+		return read(ctx, src, resumed, p, jobs, window)
 	})
 	group.Go(func() error {
 		defer close(done)
 		workers, ctx := errgroup.WithContext(ctx)
-		for i := range p.workers {
-			workers.Go(func() error { return work(ctx, lanes[i%len(lanes)], done, p.send) })
+		for range p.workers {
+			workers.Go(func() error { return work(ctx, jobs, done, p.send) })
 		}
 		return workers.Wait()
 	})
@@ -165,7 +154,7 @@ func stateBase(config Config, started time.Time) string {
 
 // read puts the file's lines into jobs. It skips those that an earlier run has
 // done.
-func read(ctx context.Context, src *source, skip int64, p plan, lanes []chan *job, window chan<- struct{}) error {
+func read(ctx context.Context, src *source, skip int64, p plan, jobs chan<- *job, window chan<- struct{}) error {
 	var seq int64
 	current := &job{}
 	size := 0
@@ -175,17 +164,13 @@ func read(ctx context.Context, src *source, skip int64, p plan, lanes []chan *jo
 		}
 		current.seq, current.offset = seq, src.offset()
 		seq++
-		lane := 0
-		if p.lane != nil {
-			lane = p.lane(current.lines[0]) % len(lanes)
-		}
 		select {
 		case window <- struct{}{}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		select {
-		case lanes[lane] <- current:
+		case jobs <- current:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

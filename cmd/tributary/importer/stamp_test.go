@@ -2,9 +2,6 @@ package importer
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -47,14 +44,10 @@ func TestOrderWithoutUpdatedAtHasTheVersionOfItsCreation(t *testing.T) {
 
 func TestOrdersAreSentWithTheirStamps(t *testing.T) {
 	var got []string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		got = append(got, string(body))
-	}))
-	defer server.Close()
+	server := newAdmin(t, nil, func(line string) orderAnswer { got = append(got, line); return orderAnswer{} })
 	s, err := Orders(t.Context(),
-		Config{File: "-", StateDir: t.TempDir(), Concurrency: 1,
-			Stdin: strings.NewReader(`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z"}`)}, server.URL, "key")
+		Config{File: "-", StateDir: t.TempDir(),
+			Stdin: strings.NewReader(`{"orderId":"1","totalPrice":0.30,"createdAt":"2026-03-15T12:00:00Z"}`)}, server.URL+"/admin/v1", "key")
 	if err != nil || s.Accepted != 1 || s.TellsDuplicates {
 		t.Fatalf("%+v, %v", s, err)
 	}

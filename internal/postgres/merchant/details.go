@@ -93,7 +93,13 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 		return nil, err
 	}
 	if len(changed) > 0 {
-		if err := c.writeDetails(ctx, influencerID, after, changed); err != nil {
+		firstKey := row.pixAt.IsZero() && before.Pix == commerce.Pix{}
+		if firstKey {
+			if firstKey, err = c.neverPaid(ctx, influencerID); err != nil {
+				return nil, err
+			}
+		}
+		if err := c.writeDetails(ctx, influencerID, after, changed, firstKey); err != nil {
 			return nil, err
 		}
 	}
@@ -114,28 +120,40 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 		wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 }
 
-// writeDetails stores details of which some fields changed.
-func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d commerce.Details, changed []string) error {
+// neverPaid reports whether no payment to an influencer was ever recorded, undone ones too.
+func (c *ruleChange) neverPaid(ctx context.Context, influencerID string) (never bool, err error) {
+	err = c.tx.QueryRow(ctx, `
+		select not exists (
+			select 1 from statement s join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id
+			where s.company_id = $1 and s.influencer_id = $2)`, c.change.CompanyID, influencerID).Scan(&never)
+	return never, err
+}
+
+// writeDetails stores details of which some fields changed. firstKey: a Pix key among them is the first of an influencer who was
+// never paid, which takes nobody's place: it needs no second person.
+func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d commerce.Details, changed []string, firstKey bool) error {
 	_, err := c.tx.Exec(ctx, `
 		insert into influencer_personal as p (company_id, influencer_id, email, phone, document, pix_type, pix_key, handles, notes,
-			email_at, email_by, document_at, document_by, pix_at, pix_by)
+			email_at, email_by, document_at, document_by, pix_at, pix_by, pix_confirmed_at, pix_confirmed_by)
 		values (@company_id, @influencer_id, @email, @phone, @document, @pix_type, @pix_key, @handles, @notes,
 			case when @email_changed then @now::timestamptz end, case when @email_changed then @actor::text end,
 			case when @document_changed then @now::timestamptz end, case when @document_changed then @actor::text end,
-			case when @pix_changed then @now::timestamptz end, case when @pix_changed then @actor::text end)
+			case when @pix_changed then @now::timestamptz end, case when @pix_changed then @actor::text end,
+			case when @pix_first then @now::timestamptz end, case when @pix_first then @actor::text end)
 		on conflict (company_id, influencer_id) do update set email = excluded.email, phone = excluded.phone, document = excluded.document,
 			pix_type = excluded.pix_type, pix_key = excluded.pix_key, handles = excluded.handles, notes = excluded.notes,
 			email_at = coalesce(excluded.email_at, p.email_at), email_by = coalesce(excluded.email_by, p.email_by),
 			document_at = coalesce(excluded.document_at, p.document_at), document_by = coalesce(excluded.document_by, p.document_by),
 			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by),
-			pix_confirmed_at = case when @pix_changed then null else p.pix_confirmed_at end,
-			pix_confirmed_by = case when @pix_changed then null else p.pix_confirmed_by end`,
+			pix_confirmed_at = case when @pix_changed then excluded.pix_confirmed_at else p.pix_confirmed_at end,
+			pix_confirmed_by = case when @pix_changed then excluded.pix_confirmed_by else p.pix_confirmed_by end`,
 		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "now": c.now, "actor": c.change.Actor,
 			"email": d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
 			"handles": notNil(d.Handles), "notes": d.Notes,
 			"email_changed":    slices.Contains(changed, commerce.DetailEmail),
 			"document_changed": slices.Contains(changed, commerce.DetailDocument),
-			"pix_changed":      slices.Contains(changed, commerce.DetailPix)})
+			"pix_changed":      slices.Contains(changed, commerce.DetailPix),
+			"pix_first":        slices.Contains(changed, commerce.DetailPix) && firstKey})
 	return err
 }
 

@@ -64,7 +64,7 @@ create table influencer_personal (
   document_by   text,
   pix_at        timestamptz,
   pix_by        text,
-  pix_confirmed_at timestamptz, -- when and by whom the key was confirmed since then; null: it was not
+  pix_confirmed_at timestamptz, -- when and by whom the key was confirmed since then, or set first; null: it was not
   pix_confirmed_by text,
   primary key (company_id, influencer_id)
 );
