@@ -112,6 +112,9 @@ type Settings struct {
 	// DefaultDeliveredHold.
 	DeliveredHoldDays int
 
+	// ConfirmDecisions: a decision about an order counts once a second person has confirmed it (ADR 30).
+	ConfirmDecisions bool
+
 	// LegalName and TaxID name the store in statements that are closed from now on. Both may be empty; without LegalName they
 	// have the company's name. TaxID is in Brazil a CPF or CNPJ, as NormalDocument returns it.
 	LegalName, TaxID string
@@ -281,6 +284,12 @@ func (d EvidenceDecision) CheckDispute() (bad Violations) {
 	return bad
 }
 
+// CheckReason returns what is wrong with the reason for which a proposal is refused.
+func CheckReason(reason string) (bad Violations) {
+	bad.filled(place{}, "reason", reason, MaxDecisionReason)
+	return bad
+}
+
 // Check returns every rule that a decision breaks.
 func (d EvidenceDecision) Check() (bad Violations) {
 	if !uuidtext.Is(d.InfluencerID) {
@@ -294,6 +303,8 @@ func (d EvidenceDecision) Check() (bad Violations) {
 type SettingsChange struct {
 	CompanyID string
 	Actor     string // for the audit log
+	// ProposedBy asked for it where Actor confirmed it, as a second person; else empty.
+	ProposedBy string
 	// Change changes what it is given. It may be called more than once.
 	Change func(s *Settings)
 }

@@ -52,9 +52,11 @@ type orderPage struct {
 	Ledger    []ledgerLine
 	Net       []string
 	WhatIf    []string
-	Decided   []string // what was decided in disputes: a sentence each
-	Dispute   string   // path of the page that decides one
-	Withdraw  []whose  // about whose links something was decided
+	Decided   []string     // what was decided in disputes: a sentence each
+	Refused   string       // that a proposal was refused last, and why; empty: none was
+	Proposal  *proposalRow // what waits for a second person; nil: nothing does
+	Dispute   string       // path of the page that decides one
+	Withdraw  []whose      // about whose links something was decided
 	Models    []modelLine
 }
 
@@ -137,6 +139,9 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
+	// Without the last change the order is shown all the same.
+	last, _ := s.LastChange(r.Context(), v.Current.CompanyID, id)
+	page.Refused = refusedWords(v, last, zone)
 	page.ledger(v.Lang, e, zone)
 	if e.Sale.InfluencerID != "" {
 		page.Verdict = verdict(v.Lang, e.Sale, false)
@@ -149,10 +154,17 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.Lang, x, e.Sale, zone)
-			s.decided(r, v, &page, x, zone)
+			s.decided(r, v, &page, x, last, zone)
 		}
 	}
-	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
+	if p, err := s.proposalOf(r, v, id); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	} else if p != nil {
+		row := s.proposalRow(v, p)
+		page.Proposal = &row
+	}
+	if done := r.URL.Query().Get("done"); page.Decide != "" && slices.Contains(releasesReview, done) {
 		page.Changing, page.Decide = true, "" // the decision is on its way to the processor
 	}
 	if page.Clean = site.OrderPath(v.Current.CompanyID, e.Sale.OrderID); !page.Explained || page.Changing {
@@ -160,6 +172,9 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	s.Render(w, r, http.StatusOK, "order.html", page)
 }
+
+// releasesReview is what a form before did after which an order leaves the review in a moment.
+var releasesReview = []string{"decided_accept", "decided_refuse", "proposal_confirmed"}
 
 // verdict says who is credited and why. unpaid: no commission is owed, whatever
 // the order's status.

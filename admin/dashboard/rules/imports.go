@@ -47,7 +47,8 @@ type importPage struct {
 	Said     string         // how many would be registered
 	Refused  string         // how many are refused; empty: none
 	Problems []importProblem
-	More     string // how many problems are not shown; empty: none
+	Warnings []importProblem // what is registered, and is probably not meant
+	More     string          // how many problems are not shown; empty: none
 	MaySave  bool
 	Partial  bool // may be saved without the lines that are refused
 	Max      int64
@@ -207,7 +208,24 @@ func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsh
 		}
 	}
 	page.tell(v, lines, good)
-	return stored, nil
+	return stored, s.warnOfLines(ctx, v, page, lines)
+}
+
+// warnOfLines says of lines that are registered what is probably not meant.
+func (s *Pages) warnOfLines(ctx context.Context, v site.Request, page *importPage, lines []spreadsheet.Line) error {
+	own, err := s.ownHosts(ctx, v)
+	if err != nil {
+		return err
+	}
+	today := s.DayOf(v)
+	for _, line := range lines {
+		for _, text := range []string{lateAgreement(v.Lang, line.Asked, today), foreignHosts(v.Lang, own, line.Asked.Links)} {
+			if text != "" && len(line.Problems) == 0 && len(page.Warnings) < problemsShown {
+				page.Warnings = append(page.Warnings, importProblem{Line: strconv.Itoa(line.Number), Name: line.Asked.Name, Text: text})
+			}
+		}
+	}
+	return nil
 }
 
 // importRefusal says why a line that reads well is not registered.
