@@ -30,6 +30,7 @@ type chosenPage struct {
 
 type chosenRow struct {
 	Version, Number, Influencer, Period, Total, Link string
+	Notes                                            []string // that the key is another one
 }
 
 // typedPayment reads the day and the reference of a form. ok is false where one is not good.
@@ -163,6 +164,11 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		if page.Hidden = len(list) > commerce.MostPaidAtOnce; page.Hidden {
 			list = list[:commerce.MostPaidAtOnce]
 		}
+		to, err := s.payeesOf(r.Context(), v.Current.CompanyID, list)
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
 		total := sums{}
 		for _, st := range list {
 			if st.State != commerce.StatementClosed || st.Carried {
@@ -170,7 +176,9 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 				return
 			}
 			total.add(st.Currency, st.NetMinor())
-			page.List = append(page.List, chosenRowOf(v, st, versions[st.StatementID]))
+			row := chosenRowOf(v, st, versions[st.StatementID])
+			row.Notes = to.keyNotes(v, st)
+			page.List = append(page.List, row)
 		}
 		page.Sums = total.lines(v.Lang, v.Current.Currency)
 		page.Count = int64(len(page.List))
