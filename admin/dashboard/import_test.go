@@ -154,8 +154,8 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 			header += `<c t="str"><v>` + name + "</v></c>"
 		}
 		file := s.workbook(header + `</row><row r="4"><c t="str"><v>Júlia Conceição</v></c><c t="str"><v>JULIA10</v></c>` +
-			`<c s="1"><v>46327</v></c><c s="2"><v>0.125</v></c><c><v>2.5</v></c><c><v>1234.5</v></c><c t="str"><v>mensal</v></c><c><v>5511988887766</v></c>` +
-			`<c><v>52998224725</v></c></row>`)
+			`<c s="1"><v>46327</v></c><c s="2"><v>0.125</v></c><c><v>2.5</v></c><c><v>1234.5</v></c>` +
+			`<c t="str"><v>mensal</v></c><c><v>5511988887766</v></c><c><v>52998224725</v></c></row>`)
 		status, text := s.upload(owner, file)
 		if status != http.StatusOK || !contains(text, said[0], said[1]) {
 			t.Fatalf("%d: %s", status, text)

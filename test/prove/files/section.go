@@ -20,8 +20,8 @@ const Soffice = "TRIBUTARY_SOFFICE"
 
 const text = "" +
 	"LibreOffice with the locale pt-BR opens each file that the Portuguese dashboard offers. Numbers are numbers, days are days, accents\n" +
-	"are right, and its own sums of the columns are those of the file in English to the cent, for reports also those of the API. It saves\n" +
-	"the file of influencers as `.xlsx`, which another store imports: both have the same influencers."
+	"are right, and its own sums of the columns are those of the file in English to the cent; of the sales also the report's total. It\n" +
+	"saves the file of influencers as `.xlsx`, which another store imports: both have the same influencers."
 
 // Section is the part of `make prove` with LibreOffice.
 func Section() prove.Section {
