@@ -167,7 +167,7 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 		}
 		want := []string{"Júlia Conceição", "JULIA10,2026-11-01,", "12.5,2.50,1234.50,monthly", "+5511988887766", "529.982.247-25"}
 		if portuguese {
-			want = []string{"Júlia Conceição", "JULIA10;01/11/2026;", "12,5;2,50;1234,50;por mês", "+5511988887766", "529.982.247-25"}
+			want = []string{"Júlia Conceição", "JULIA10;01/11/2026;", "12,5;2,50;1234,50;por mês", "+55 11 98888-7766", "529.982.247-25"}
 		}
 		exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
 		for _, part := range want {

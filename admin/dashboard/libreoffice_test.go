@@ -251,7 +251,7 @@ func TestLibreOfficeOpensEveryPortugueseFile(t *testing.T) {
 					sum, is = sum.Add(d), true
 				}
 			}
-			if !is {
+			if name := english[i][0][from]; !is || name == "phone" || name == "pix_key" { // which are texts in Portuguese
 				continue
 			}
 			columns++
