@@ -108,7 +108,8 @@ func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 	case isNumber(name):
 		return strings.ReplaceAll(text, ".", ",")
 	case slices.Contains(fileWords, name):
-		return TextOf(l, "file.word_"+strings.ReplaceAll(text, " ", "_"), text)
+		word := strings.ReplaceAll(text, " ", "_")
+		return TextOf(l, "file.word_"+word, TextOf(l, "signs.kind_"+word, text))
 	case name == "action":
 		return TextOf(l, "audit.action."+text, text)
 	case slices.Contains(fileDigits, name):
@@ -142,7 +143,7 @@ var (
 	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
 		"paid",
 		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount",
-		"order_value", "base", "rate", "withheld", "net"}
+		"order_value", "base", "rate", "withheld", "net", "turnover"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
 	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "coupon_start", "coupon_end", "cost_start",
 		"cost_end", "owed_from", "issued_on"}
