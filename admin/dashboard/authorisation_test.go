@@ -20,6 +20,7 @@ import (
 var ofEverybody = map[string]bool{
 	"POST /dashboard/account/password": true, "POST /dashboard/account/sessions": true,
 	"POST /dashboard/account/factor": true, "POST /dashboard/account/factor/new": true,
+	"POST /dashboard/account/failures": true,
 }
 
 // ofFinance are the forms that finance must be able to send. Others that it may send concern statements too.

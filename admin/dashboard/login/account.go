@@ -37,6 +37,7 @@ func (s *Pages) accountRoutes() []site.Route {
 		{Pattern: "POST " + accountPath + "/password", Handle: s.changePassword, Always: true},
 		{Pattern: "POST " + factorPath, Handle: s.turnFactor, Always: true},
 		{Pattern: "POST " + factorPath + "/new", Handle: s.beginFactor, Always: true},
+		{Pattern: "POST " + accountPath + "/failures", Handle: s.closeFailures, Always: true},
 		{Pattern: "POST " + accountPath + "/sessions", Handle: s.endSessions, Always: true},
 	}
 }

@@ -98,6 +98,10 @@ func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) 
 		f.Fail("campaign_id", v.Lang.T("form.choose"))
 	}
 	f.Refuse(asked.Check(), costNames)
+	if err := s.warnOfFee(r.Context(), v, f, asked.CostTerms); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
 		_, _, err := s.db.AddCost(ctx, s.Author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
 		return err

@@ -264,6 +264,15 @@ func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Reque
 	if f.Failed() {
 		return made, true
 	}
+	f.Warn(lateAgreement(f.Lang, asked, s.DayOf(v)))
+	err := s.warnOfLinks(r.Context(), v, f, asked.Links)
+	if err == nil {
+		err = s.warnOfFee(r.Context(), v, f, asked.Costs...)
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return made, false
+	}
 	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
 		made, err = s.db.RegisterInfluencer(ctx, s.Author(v), asked, s.Random)
 		return err
@@ -299,6 +308,9 @@ func campaignName(v site.Request, c commerce.Campaign) string {
 func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
 	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"),
 		Period: l.Period(c.StartDate, c.EndDate)}
+	if c.Frequency == commerce.Specific {
+		line.Period = l.Period(c.StartDate, c.StartDate)
+	}
 	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
 	switch {
 	case whatever && campaign != "":
