@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // logInMade notes who made a person's log-in or password by a link; madeBy is empty for the command line.
@@ -45,7 +46,8 @@ func (s *Store) ConfirmPix(ctx context.Context, author commerce.Author, influenc
 			return err
 		}
 		c.change.Action, c.change.Subject = "influencer.confirm_pix", influencerID
-		return nil
+		return c.outbox.rule(c.change, influencerID,
+			wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: confirm a Pix key: %w", err)
