@@ -95,7 +95,7 @@ type sales interface {
 	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)
 	Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error)
 	// DecideEvidence returns commerce.ErrNotFound where the author's company has no such
-	// influencer.
+	// influencer, and commerce.ErrNeedsSecond.
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	// AskErasure asks to erase the person whom keys name, by the kinds that were given.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)

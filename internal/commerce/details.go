@@ -28,6 +28,11 @@ type Details struct {
 	Changed map[string]Touched
 }
 
+// PixChangedSince reports whether the key changed after the last payment; a zero time: nothing was paid.
+func (d *Details) PixChangedSince(paid time.Time) bool {
+	return !paid.IsZero() && d.Changed[DetailPix].At.After(paid)
+}
+
 // Pix is a key of Brazil's instant payments. Its type is chosen and never guessed: eleven digits
 // may be a CPF or a phone.
 type Pix struct {

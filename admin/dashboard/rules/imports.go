@@ -42,6 +42,7 @@ type importPage struct {
 	Alert    string
 	Back     string         // path of the influencers
 	Text     string         // the file, for the next step; empty: there is none yet
+	Sheet    string         // which sheet of a workbook was read; empty: there is one, or none
 	Columns  []importColumn // what each is read as
 	Said     string         // how many would be registered
 	Refused  string         // how many are refused; empty: none
@@ -94,12 +95,25 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.showImport(w, r, v, http.StatusUnprocessableEntity, importPage{Alert: v.Lang.T("import.no_file")})
 		return
 	}
-	table, err := spreadsheet.Parse(raw)
+	end, err := s.importing.Take(r.Context(), v.Access.PersonID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	defer end()
+	// Reading a workbook and registering thousands take longer than a page may. Where no deadline can be set, the server's own one counts.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)
+	defer cancel()
+	table, err := spreadsheet.Parse(raw, v.Lang)
 	if err != nil {
 		refuse(importPage{}, err)
 		return
 	}
 	page := importPage{Text: table.Text()}
+	if table.Sheets > 1 {
+		page.Sheet = v.Lang.T("import.sheet_read", table.Sheet, int64(table.Sheets))
+	}
 	for i := range table.Headers {
 		name := "column-" + strconv.Itoa(i)
 		if r.PostForm.Has(name) && err == nil {
@@ -114,16 +128,6 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 		refuse(page, err)
 		return
 	}
-	end, err := s.importing.Take(r.Context(), v.Access.PersonID)
-	if err != nil {
-		s.Unavailable(w, r, err)
-		return
-	}
-	defer end()
-	// Registering thousands takes longer than a page may. Where no deadline can be set, the server's own one counts.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)
-	defer cancel()
 	save, partial := stepOf(r, v) == stepSave, r.PostForm.Get("partial") == "yes"
 	stored, err := s.importLines(ctx, v, table, &page, save, partial)
 	switch {

@@ -26,6 +26,7 @@ type influencerPage struct {
 	Clicked            string      // how many clicks these are
 	Unproven           *site.Form  // the influencer's own setting
 	Known              []detailLine
+	KeyNote            string     // that the Pix key changed since the last payment; empty: it did not
 	Details            *site.Form // of the person
 	Rename             *site.Form
 	Former             string     // names of before
@@ -163,6 +164,13 @@ func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	if err == nil {
 		page.Entries, err = s.entriesOf(r, v, i.InfluencerID)
+	}
+	if err == nil {
+		var paid map[string]time.Time
+		paid, err = s.db.LastPaid(r.Context(), v.Current.CompanyID, []string{i.InfluencerID})
+		if i.Details.PixChangedSince(paid[i.InfluencerID]) {
+			page.KeyNote = v.Lang.T("pix.changed_since_payment")
+		}
 	}
 	if err == nil {
 		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, i.InfluencerID)

@@ -74,6 +74,8 @@ type Database interface {
 	// Ledger is as of admin.Database.
 	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
 		limit int) ([]commerce.LedgerItem, error)
+	// LastPaid returns when a payment to influencers was last recorded, by their ids.
+	LastPaid(ctx context.Context, companyID string, influencerIDs []string) (map[string]time.Time, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
 	// OrdersBelow counts the orders of some days, and those that are worth less than an amount.
 	OrdersBelow(ctx context.Context, q reports.Query, minor int64) (below, orders int64, err error)
