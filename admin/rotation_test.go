@@ -187,7 +187,8 @@ func TestContactsAreHashedByTheNewSecret(t *testing.T) {
 		}
 		return true
 	})
-	if got := s.count(`select count(*) from audit_log where company_id = $1 and action = 'influencer.hash'`, s.store.Live.CompanyID); got != 3 {
+	if got := s.count(`select count(*) from audit_log where company_id = $1 and action = 'influencer.hash'`,
+		s.store.Live.CompanyID); got != 3 {
 		t.Errorf("%d entries of the audit log, want one for each 20 influencers", got)
 	}
 	if keys() != 2*first {
