@@ -153,9 +153,9 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 		for _, name := range []string{"Nome", "Cupom", "Cupom de", "Comissão", "Valor por venda", "Valor fixo", "Frequência", "Celular", "CPF"} {
 			header += `<c t="str"><v>` + name + "</v></c>"
 		}
-		file := s.workbook(header + `</row><row r="4"><c t="str"><v>Júlia Conceição</v></c><c t="str"><v>JULIA10</v></c><c s="1"><v>46327</v></c>` +
-			`<c s="2"><v>0.125</v></c><c><v>2.5</v></c><c><v>1234.5</v></c><c t="str"><v>mensal</v></c><c><v>5511988887766</v></c>` +
-			`<c><v>52998224725</v></c></row>`)
+		file := s.workbook(header + `</row><row r="4"><c t="str"><v>Júlia Conceição</v></c><c t="str"><v>JULIA10</v></c>` +
+			`<c s="1"><v>46327</v></c><c s="2"><v>0.125</v></c><c><v>2.5</v></c><c><v>1234.5</v></c>` +
+			`<c t="str"><v>mensal</v></c><c><v>5511988887766</v></c><c><v>52998224725</v></c></row>`)
 		status, text := s.upload(owner, file)
 		if status != http.StatusOK || !contains(text, said[0], said[1]) {
 			t.Fatalf("%d: %s", status, text)
@@ -167,7 +167,7 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 		}
 		want := []string{"Júlia Conceição", "JULIA10,2026-11-01,", "12.5,2.50,1234.50,monthly", "+5511988887766", "529.982.247-25"}
 		if portuguese {
-			want = []string{"Júlia Conceição", "JULIA10;01/11/2026;", "12,5;2,50;1234,50;por mês", "+5511988887766", "529.982.247-25"}
+			want = []string{"Júlia Conceição", "JULIA10;01/11/2026;", "12,5;2,50;1234,50;por mês", "+55 11 98888-7766", "529.982.247-25"}
 		}
 		exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
 		for _, part := range want {

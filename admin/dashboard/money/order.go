@@ -29,6 +29,7 @@ type orderPage struct {
 	Again     string // what the page asks for by itself until it is as it will be; empty: it is
 	Clean     string // path of this page
 	Keys      []keyLine
+	NoKeys    string // why there are none
 	Touches   []touchLine
 	Losers    []string
 	Items     []boughtLine
@@ -214,6 +215,7 @@ func (p *orderPage) ledger(l *lang.Printer, e commerce.ExplainedSale, zone *time
 }
 
 func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.Sale, zone *time.Location) {
+	var unseen []string // what the order has, where no key led to a visitor
 	for _, k := range x.Keys {
 		name, about := site.KeyWords(l, string(k.Kind))
 		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
@@ -226,6 +228,12 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		if (k.Visitors > 0 || k.Hub) && !slices.Contains(p.Keys, line) { // else it says nothing
 			p.Keys = append(p.Keys, line)
 		}
+		if !slices.Contains(unseen, name) {
+			unseen = append(unseen, name)
+		}
+	}
+	if p.NoKeys = l.T("order.no_keys"); len(unseen) > 0 {
+		p.NoKeys = l.T("order.unseen_keys", site.JoinAnd(l, unseen))
 	}
 	for _, t := range x.Touches {
 		p.Touches = append(p.Touches, viewTouch(l, t, zone))
@@ -240,6 +248,11 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	}
 	p.Details = append(typedCode(l, x, sale), orderDetails(l, x, sale.Currency, zone)...)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
+	if x.Payout.Winner == nil && slices.ContainsFunc(x.Decisions, func(d facts.ExplainedDecision) bool {
+		return d.Decision == commerce.DisputeDeny || d.Decision == commerce.EvidenceRefuse
+	}) {
+		p.Verdict = l.T("verdict.denied")
+	}
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)

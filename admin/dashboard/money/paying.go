@@ -103,10 +103,10 @@ func (s *Pages) undoPayment(w http.ResponseWriter, r *http.Request, v site.Reque
 	}
 }
 
-// chosenOf reads the statements that a form chose by their versions, or, with "all", those that are to be paid. ok is false
+// chosenOf reads the statements that a form chose by their versions, or, with "all" or "all_links", those that are to be paid. ok is false
 // where it chose none or too many.
 func (s *Pages) chosenOf(r *http.Request, v site.Request) (list []commerce.Statement, versions map[string]string, ok bool, err error) {
-	if r.PostForm.Get("all") != "" {
+	if r.PostForm.Get("all") != "" || r.PostForm.Get("do") == "all_links" {
 		list, err = s.dueStatements(r.Context(), v)
 		if err != nil || len(list) == 0 {
 			return nil, nil, false, err
@@ -151,7 +151,7 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		s.payAlert(w, r, v, http.StatusUnprocessableEntity, "none_chosen")
 		return
 	}
-	page := chosenPage{Links: r.PostForm.Get("do") == "links", Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
+	page := chosenPage{Links: strings.HasSuffix(r.PostForm.Get("do"), "links"), Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
 	if page.Links {
 		err = s.linksTo(r, v, &page, list)
 	} else {

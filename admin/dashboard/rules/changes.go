@@ -92,7 +92,7 @@ func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) 
 	}
 	f := s.agreementForm(v, i, r.PostForm)
 	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
-		CostTerms: s.typedCost(r, f)}
+		CostTerms: s.typedCost(r, v, f)}
 	asked.CampaignCost = asked.CampaignID != ""
 	if r.PostForm.Get("campaign_id") != asked.CampaignID {
 		f.Fail("campaign_id", v.Lang.T("form.choose"))

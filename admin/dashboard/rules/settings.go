@@ -125,6 +125,17 @@ func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
 }
 
+// typedOrigins reads addresses of shops as people type them: without a scheme too.
+func typedOrigins(text string) []string {
+	list := typedList(text)
+	for i, origin := range list {
+		if origin != "null" && !strings.Contains(origin, "://") {
+			list[i] = "https://" + strings.TrimSuffix(origin, "/")
+		}
+	}
+	return list
+}
+
 func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
 	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 	var f *site.Form
@@ -199,7 +210,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 		currency = v.Current.Currency
 	}
 	given := commerce.Settings{
-		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
+		Origins: typedOrigins(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), SelfPurchase: word("self_purchase", commerce.SelfPurchaseRules),
 		WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
