@@ -207,7 +207,7 @@ func TestAStatementIsPaidToTheKeyOfItsClosing(t *testing.T) {
 		[]string{"br.gov.bcb.pix"})
 	s.exec(`update influencer_personal set pix_at = $1`, s.now.Add(-49*time.Hour))
 	s.exec(`update statement_party set pix_at = $1`, s.now.AddDate(0, 0, -60))
-	f("two days later", append(code("k1@example.com"), "Confirm the new key"), code("k2@example.com"))
+	f("two days later", append(code("k1@example.com"), "Confirm the new key", "It is paid to the former one, until"), code("k2@example.com"))
 
 	version := func() string {
 		known, err := s.DB.Versions(t.Context(), s.live, []string{s.ana})
@@ -236,7 +236,7 @@ func TestAStatementIsPaidToTheKeyOfItsClosing(t *testing.T) {
 	if status, _, _ := s.send(finance, "/dashboard/statements/pix/confirm"+at, values()); status != http.StatusSeeOther {
 		t.Errorf("a second person confirms: %d", status)
 	}
-	f("confirmed", code("k3@example.com"), []string{"Confirm the new key"})
+	f("confirmed", code("k3@example.com"), []string{"Confirm the new key", "paid to the former one"})
 	if _, rows := s.download(owner, "/dashboard/statements/pix.csv"+at); len(rows) != 1 || rows[0]["pix_key"] != "k3@example.com" {
 		t.Errorf("the bank's table: %v", rows)
 	}

@@ -81,7 +81,11 @@ func (p payees) code(st commerce.Statement, at time.Time) (code string, key comm
 func (p payees) keyNotes(v site.Request, st commerce.Statement) (notes []string) {
 	details := p.details[st.InfluencerID]
 	if p.parties[st.StatementID].PixChangedSince(details) {
-		notes = append(notes, v.Lang.T("pix.changed_since_closing"))
+		note := v.Lang.T("pix.changed_since_closing")
+		if details.Pix != (commerce.Pix{}) && !details.PixConfirmed {
+			note += " " + v.Lang.T("pix.pays_former")
+		}
+		notes = append(notes, note)
 	}
 	if details.PixChangedSince(p.lastPaid[st.InfluencerID]) {
 		notes = append(notes, v.Lang.T("pix.changed_since_payment"))

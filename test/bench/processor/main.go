@@ -120,6 +120,13 @@ func (b *bench) measureAll(ctx context.Context) error {
 		}
 	}
 	results.print(os.Stdout)
+	if strings.Contains(bulkName, b.only) {
+		m, err := b.measureBulk(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", bulkName, err)
+		}
+		m.print(os.Stdout)
+	}
 	if !strings.Contains(strangersName, b.only) {
 		return nil
 	}
