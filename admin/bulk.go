@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/tributary-io/tributary/internal/lenient"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // ordersPath takes many orders at once; its body is lines.
@@ -73,7 +74,7 @@ func (s *Server) postOrders(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, invalidJSON("the body has no line; one JSON object a line is expected")
 	}
 	if len(orders) > 0 {
-		if err := s.acceptOrders(r.Context(), c, orders, true); err != nil {
+		if err := s.acceptOrders(r.Context(), c, wire.TopicBulk, orders); err != nil {
 			return answer{}, err
 		}
 	}

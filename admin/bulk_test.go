@@ -80,13 +80,13 @@ func TestManyOrdersAreTakenLineByLine(t *testing.T) {
 	}
 	var sent []string
 	var last time.Time
-	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
+	s.read(wire.TopicBulk, 8, func(r kafka.Record) bool {
 		var c wire.Commerce
 		var order wire.Order
 		if json.Unmarshal(r.Value, &c) != nil || c.Kind != wire.KindOrder {
 			return false
 		}
-		if err := json.Unmarshal(c.Body, &order); err != nil || !c.Bulk || !c.AcceptedAt.After(last) || string(r.Key) != s.store.Live.CompanyID {
+		if err := json.Unmarshal(c.Body, &order); err != nil || !c.AcceptedAt.After(last) || string(r.Key) != s.store.Live.CompanyID {
 			t.Errorf("%s: %v", r.Value, err)
 		}
 		if c.ID == "o4" && (order.EmailKey.Value == "" || len(c.Warnings) != 1) ||

@@ -23,7 +23,7 @@ func (s *Server) postOrder(w http.ResponseWriter, r *http.Request, c caller) (an
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{}, s.acceptOrders(r.Context(), c, []takenOrder{taken}, false)
+	return answer{}, s.acceptOrders(r.Context(), c, wire.TopicCommerce, []takenOrder{taken})
 }
 
 // takenOrder is an order that was read and checked, and is not accepted yet.
@@ -33,9 +33,8 @@ type takenOrder struct {
 	notes []wire.Warning // for people
 }
 
-// acceptOrders writes orders, in their order, with acks=all: all of them, or an error. bulk: they are computed behind the
-// orders that are sent alone.
-func (s *Server) acceptOrders(ctx context.Context, c caller, orders []takenOrder, bulk bool) error {
+// acceptOrders writes orders to a topic, in their order, with acks=all: all of them, or an error.
+func (s *Server) acceptOrders(ctx context.Context, c caller, topic string, orders []takenOrder) error {
 	if err := s.keepNames(ctx, c.companyID, orders); err != nil {
 		return err
 	}
@@ -46,9 +45,9 @@ func (s *Server) acceptOrders(ctx context.Context, c caller, orders []takenOrder
 			return err
 		}
 		records[i] = s.recordOf(c, wire.KindOrder, orders[i].order.OrderID, raw)
-		records[i].Warnings, records[i].Bulk = orders[i].notes, bulk
+		records[i].Warnings = orders[i].notes
 	}
-	if err := s.produce(ctx, records...); err != nil {
+	if err := s.produce(ctx, topic, records...); err != nil {
 		return err
 	}
 	for i := range orders {
@@ -59,7 +58,7 @@ func (s *Server) acceptOrders(ctx context.Context, c caller, orders []takenOrder
 
 // accept writes a commerce record, around a body that is JSON, as produce does.
 func (s *Server) accept(ctx context.Context, c caller, kind wire.Kind, id string, body json.RawMessage) error {
-	return s.produce(ctx, s.recordOf(c, kind, id, body))
+	return s.produce(ctx, wire.TopicCommerce, s.recordOf(c, kind, id, body))
 }
 
 // recordOf is a commerce record of the caller that is accepted now.
@@ -68,9 +67,9 @@ func (s *Server) recordOf(c caller, kind wire.Kind, id string, body json.RawMess
 		Actor: c.actor, Body: body}
 }
 
-// produce writes records of one company with acks=all. After an error the caller may retry: if a record was
+// produce writes records of one company to a topic with acks=all. After an error the caller may retry: if a record was
 // written all the same, both are the same version of the same thing.
-func (s *Server) produce(ctx context.Context, records ...wire.Commerce) error {
+func (s *Server) produce(ctx context.Context, topic string, records ...wire.Commerce) error {
 	list := make([]wire.Record, len(records))
 	for i := range records {
 		value, err := json.Marshal(&records[i])
@@ -81,7 +80,7 @@ func (s *Server) produce(ctx context.Context, records ...wire.Commerce) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	if err := s.deps.Producer.Produce(ctx, wire.TopicCommerce, list...); err != nil {
+	if err := s.deps.Producer.Produce(ctx, topic, list...); err != nil {
 		return &causedProblem{problem: unavailable(), cause: err}
 	}
 	return nil

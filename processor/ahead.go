@@ -64,10 +64,11 @@ func (g *gathered) take(from <-chan *record, maxRecords, maxBytes int) {
 
 // gather returns records that wait, at most limit. Where both topics have some, commerce comes
 // first and takes at most half of the records and of the bytes, so that neither topic keeps
-// the other waiting. into has those that are gathered already.
+// the other waiting. Orders that were sent in bulk take what is left, and no more than maxBulk. into has those that are gathered already.
 func (o *owner) gather(into gathered, limit int) gathered {
 	into.take(o.commerce, max(1, limit/2), o.config.BatchBytes/2)
 	into.take(o.events, limit, o.config.BatchBytes)
+	into.take(o.bulk, min(limit, len(into.records)+maxBulk), o.config.BatchBytes)
 	return into
 }
 

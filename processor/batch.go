@@ -105,7 +105,6 @@ type application struct {
 	concerned  map[string]facts.Cause // by order id: the orders to compute, and why
 	firsts     map[string]*bool       // by order id: whether they are their customers' first, where that was looked for
 	changed    map[string]bool        // by id: orders that were stored now, or wait since they were
-	bulk       map[string]bool        // by id: orders of the batch that were sent in bulk alone, and wait in the queue
 	summed     summing
 	deliveries *delivery.Ledger
 	marked     nonconverting.Marks

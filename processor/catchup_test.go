@@ -1,11 +1,9 @@
 package processor
 
 import (
-	"bytes"
 	"crypto/rand"
 	"fmt"
 	random "math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ func (o *owner) waits(events int64) {
 }
 
 // applyBehind gives records to an owner in batches, as apply does. Before each batch it
-// says at random that the events are behind or not, and that orders were sent in bulk or alone.
+// says at random that the events are behind or not.
 func (s *shop) applyBehind(records []record, batches func() int, r *random.Rand) {
 	s.t.Helper()
 	o := s.owner()
@@ -38,11 +36,6 @@ func (s *shop) applyBehind(records []record, batches func() int, r *random.Rand)
 	for len(records) > 0 {
 		o.waits(int64(r.IntN(2) * 1_000_000))
 		n := min(batches(), len(records))
-		for i := range records[:n] {
-			if order := []byte(`{"v":1,"kind":"order",`); r.IntN(2) == 0 && bytes.HasPrefix(records[i].Value, order) {
-				records[i].Value = slices.Concat(order, []byte(`"bulk":true,`), records[i].Value[len(order):])
-			}
-		}
 		if err := o.applyRecords(s.ctx, records[:n]); err != nil {
 			s.t.Fatal(err)
 		}

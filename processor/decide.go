@@ -55,14 +55,14 @@ func (t *turn) late() bool {
 
 // decide computes the outcome of every order concerned, and stores those that
 // differ from what is stored. The batch's own orders come first. What is too much for one
-// transaction is queued, and what was sent in bulk.
+// transaction is queued.
 func (a *application) decide(ctx context.Context) error {
 	own := a.ownOrders()
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
 		_, isOwn := slices.BinarySearch(own, id)
 		return isOwn
 	})
-	own = slices.DeleteFunc(own, func(id string) bool { _, concerned := a.concerned[id]; return !concerned || a.bulk[id] })
+	own = slices.DeleteFunc(own, func(id string) bool { _, concerned := a.concerned[id]; return !concerned })
 	if !a.factsOnly {
 		var err error
 		if own, err = a.decideInTurn(ctx, own, a.newTurn(ownTime)); err != nil {
@@ -74,9 +74,8 @@ func (a *application) decide(ctx context.Context) error {
 			}
 		}
 	}
-	bulk := slices.DeleteFunc(slices.Sorted(maps.Keys(a.bulk)), func(id string) bool { _, concerned := a.concerned[id]; return !concerned })
-	put := make([]facts.Concerned, 0, len(own)+len(rest)+len(bulk))
-	for _, id := range slices.Concat(own, rest, bulk) {
+	put := make([]facts.Concerned, 0, len(own)+len(rest))
+	for _, id := range append(own, rest...) {
 		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
 		a.done.putBack = append(a.done.putBack, id)
 	}

@@ -177,7 +177,6 @@ func (a *application) storeOrders(ctx context.Context) error {
 	if err := a.tx.Orders.UpsertPersonal(ctx, a.company, facts.NewestPersonal(a.orders)); err != nil {
 		return err
 	}
-	a.bulk = inBulk(a.orders)
 	versions, known, err := a.storeVersions(ctx)
 	if err != nil {
 		return err
@@ -221,10 +220,9 @@ func (a *application) storeOrders(ctx context.Context) error {
 		return err
 	}
 	ids := slices.Concat(changed, around, following)
-	ids = slices.DeleteFunc(ids, func(id string) bool { // those that are queued by decide have it done when they are computed
-		_, concerned := a.concerned[id]
-		return concerned && (a.factsOnly || a.bulk[id])
-	})
+	if a.factsOnly { // those that are queued below have it done when they are computed
+		ids = slices.DeleteFunc(ids, func(id string) bool { _, queued := a.concerned[id]; return queued })
+	}
 	return a.inferFirstOrders(ctx, ids)
 }
 
@@ -259,18 +257,6 @@ func (a *application) ownOrders() []string {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// inBulk are the orders of which every version was sent in bulk.
-func inBulk(versions []facts.OrderVersion) map[string]bool {
-	bulk := map[string]bool{}
-	for i := range versions {
-		v := &versions[i]
-		all, known := bulk[v.OrderID]
-		bulk[v.OrderID] = v.Bulk && (all || !known)
-	}
-	maps.DeleteFunc(bulk, func(_ string, all bool) bool { return !all })
-	return bulk
 }
 
 // storeDecisions stores what the merchant decided about the evidence for orders. The

@@ -26,7 +26,7 @@ var (
 	ErrUnreadable = errors.New("the log cannot be read on from the stored offset")
 )
 
-// record is one record of either topic.
+// record is one record of a topic.
 type record struct {
 	wire.Fetched
 	topic string
@@ -56,8 +56,8 @@ const (
 	eventOverhead = 1280
 )
 
-// owner is the single writer of one partition of both topics. Only its loop
-// changes the fields without a lock; the two fetchers send to the channels.
+// owner is the single writer of one partition of all topics. Only its loop
+// changes the fields without a lock; the fetchers send to the channels.
 type owner struct {
 	*Processor
 	partition  int
@@ -67,6 +67,7 @@ type owner struct {
 	next       map[string]int64     // by topic: the first record not yet applied
 	commerce   chan *record         // read and not yet applied
 	events     chan *record         // read and not yet applied
+	bulk       chan *record         // read and not yet applied
 	preparing  chan gathered        // gets the next batch's records; nil: none is prepared
 	leftOver   []record             // that were gathered and had no room in their batch
 	grouped    *grouped             // of the records that are to be applied; nil: they are not grouped yet
@@ -85,12 +86,16 @@ type owner struct {
 	progress   *progress
 }
 
+// maxBulk is how many records of bulk.v1 a batch has: another store's order waits for at most two such batches, the one that is
+// applied and the one that is prepared. The number was chosen; `make bench` measures what it gives.
+const maxBulk = 100
+
 // maxWaiting bounds how many records of each topic wait in memory for the next
 // batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
 const maxWaiting = 3000
 
-// inputs are the topics that the processor reads, commerce first.
-var inputs = []string{wire.TopicCommerce, wire.TopicEvents}
+// inputs are the topics that the processor reads.
+var inputs = wire.Processed
 
 // runPartition applies the records of one partition. It returns nil when ctx ends
 // or another owner has taken over. A halted partition is tried again after a
@@ -104,7 +109,8 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{},
 			queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
-			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), memory: share{all: p.readAhead},
+			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), bulk: make(chan *record, maxBulk),
+			memory: share{all: p.readAhead},
 		}
 		err := o.run(ctx)
 		switch {
@@ -143,10 +149,11 @@ func (o *owner) run(ctx context.Context) error {
 	if err := o.start(ctx); err != nil {
 		return err
 	}
-	o.Logger.Info("partition owned", "partition", o.partition, "events", o.next[wire.TopicEvents], "commerce", o.next[wire.TopicCommerce])
+	o.Logger.Info("partition owned", "partition", o.partition, "events", o.next[wire.TopicEvents], "commerce", o.next[wire.TopicCommerce],
+		"bulk", o.next[wire.TopicBulk])
 	running, stop := context.WithCancelCause(ctx)
 	var readers sync.WaitGroup
-	for topic, records := range map[string]chan *record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events} {
+	for topic, records := range map[string]chan *record{wire.TopicCommerce: o.commerce, wire.TopicEvents: o.events, wire.TopicBulk: o.bulk} {
 		from := o.next[topic] // read here: the loop changes the map
 		readers.Go(func() {
 			if err := o.fetch(running, topic, from, records); err != nil && running.Err() == nil {
@@ -285,6 +292,8 @@ func (o *owner) collect(ctx context.Context) ([]record, error) {
 		case r := <-o.commerce:
 			g.add(r)
 		case r := <-o.events:
+			g.add(r)
+		case r := <-o.bulk:
 			g.add(r)
 		case <-until:
 		case <-look.C:

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
-	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // AnyPartition is Retain's, where it is not known to which one the company belongs: then
@@ -156,7 +156,6 @@ func (p *Processor) retainDue(ctx context.Context) error {
 // keepsUp reports whether this member owns a partition now and applies its records in time.
 func (p *Processor) keepsUp(partition int) bool {
 	own, owned := p.partitionNow(partition)
-	topics := own.Topics
 	return owned && own.State == Running &&
-		topics[wire.TopicEvents].Seconds < mostBehind.Seconds() && topics[wire.TopicCommerce].Seconds < mostBehind.Seconds()
+		!slices.ContainsFunc(inputs, func(topic string) bool { return own.Topics[topic].Seconds >= mostBehind.Seconds() })
 }

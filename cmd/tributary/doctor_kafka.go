@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 )
 
 // allTopics are those that migrate makes.
-var allTopics = []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults}
+var allTopics = append(slices.Clone(wire.Processed), wire.TopicDirectory, wire.TopicRejected, wire.TopicResults)
 
 const runMigrate = "run `tributary migrate`"
 
@@ -59,11 +60,13 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 		partitions[topic.Name] = topic.Partitions
 		e.checkTopic(f, topic)
 	}
-	events, commerce := partitions[wire.TopicEvents], partitions[wire.TopicCommerce]
-	if events > 0 && commerce > 0 && events != commerce {
-		f.fail("topics", fmt.Sprintf("%s has %d partitions and %s %d: one processor owns the same partition of both", wire.TopicEvents, events,
-			wire.TopicCommerce, commerce),
-			"make the counts equal before anything is written; with data in them that is an offline operation (docs/operations.md)")
+	events := partitions[wire.TopicEvents]
+	for _, name := range wire.Processed {
+		if n := partitions[name]; events > 0 && n > 0 && n != events {
+			f.fail("topics", fmt.Sprintf("%s has %d partitions and %s %d: one processor owns the same partition of each", wire.TopicEvents,
+				events, name, n),
+				"make the counts equal before anything is written; with data in them that is an offline operation (docs/operations.md)")
+		}
 	}
 	for _, name := range []string{wire.TopicDirectory, wire.TopicResults} {
 		if partitions[name] > 1 {
@@ -72,7 +75,7 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 		}
 	}
 	if f.failed == before {
-		f.ok("topics", fmt.Sprintf("%d partitions of events and commerce", events))
+		f.ok("topics", fmt.Sprintf("%d partitions of commerce, events and bulk", events))
 	}
 }
 
@@ -150,7 +153,7 @@ func (e *examination) checkRetention(f *findings, about string, topic kafka.Topi
 		f.fail(about, fmt.Sprintf("cleanup.policy is %s: the key is the company, so one record of each is kept", policy),
 			set("cleanup.policy", "delete"))
 	}
-	if topic.Name != wire.TopicEvents && topic.Name != wire.TopicCommerce {
+	if !slices.Contains(wire.Processed, topic.Name) {
 		return
 	}
 	retention := number("retention.ms")
@@ -159,7 +162,7 @@ func (e *examination) checkRetention(f *findings, about string, topic kafka.Topi
 			time.Duration(retention)*time.Millisecond),
 			set("retention.ms", strconv.FormatInt(longPersonal, 10))+" or more: longer than any outage of the processors")
 	}
-	if topic.Name == wire.TopicCommerce && !e.demo && (retention > longPersonal || retention == -1) {
+	if topic.Name != wire.TopicEvents && !e.demo && (retention > longPersonal || retention == -1) {
 		f.warn(about, "retention.ms keeps orders' personal fields longer than 7 days",
 			"lower it if nothing demands that: "+set("retention.ms", strconv.FormatInt(longPersonal, 10)))
 	}

@@ -139,7 +139,7 @@ func checkServer(f *findings, s postgres.ServerState) {
 // the same errors that the processor reports at its start.
 func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kafka.Client) {
 	const about = "processor's offsets"
-	list, err := places(ctx, factstore.New(db), kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce),
+	list, err := places(ctx, factstore.New(db), kafka.NewGroup(client, processorGroup, nil, wire.Processed...),
 		func(*facts.StoredOffset) bool { return true })
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,7 @@ type offsetsFlags struct{ repairFlags }
 // run connects to both and calls do.
 func (f *offsetsFlags) run(cmd *cobra.Command, do func(store *factstore.Store, client *kafka.Client, group *kafka.Group) error) error {
 	return f.connect(cmd.Context(), "tributary-offsets", func(db stores, client *kafka.Client) error {
-		return do(factstore.New(db.db), client, kafka.NewGroup(client, processorGroup, nil, wire.TopicEvents, wire.TopicCommerce))
+		return do(factstore.New(db.db), client, kafka.NewGroup(client, processorGroup, nil, wire.Processed...))
 	})
 }
 
@@ -107,7 +108,7 @@ func newOffsetsShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show each partition's stored offset beside its log",
-		Long: `Show for each partition of events.v1 and commerce.v1 how many of its records are
+		Long: `Show for each partition of commerce.v1, events.v1 and bulk.v1 how many of its records are
 applied, where its log begins and ends, and whether the two belong together. A
 partition is halted where they do not. Nothing is changed.`,
 		Example: `  tributary offsets show`,
@@ -167,8 +168,8 @@ partition begins anew within seconds, a halted one within 30.`,
 				}
 				partitions = append(partitions, n)
 			}
-			if topic != wire.TopicEvents && topic != wire.TopicCommerce {
-				wrong.add(fmt.Errorf("--topic %q: give %s or %s", topic, wire.TopicEvents, wire.TopicCommerce))
+			if !slices.Contains(wire.Processed, topic) {
+				wrong.add(fmt.Errorf("--topic %q: give one of %s", topic, strings.Join(wire.Processed, ", ")))
 			}
 			if halted == (len(partitions) > 0) {
 				wrong.add(errors.New("give --partition, once for each, or --halted"))

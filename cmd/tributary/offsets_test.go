@@ -73,7 +73,7 @@ func TestOffsetsShowsAndResetsAHaltedPartition(t *testing.T) {
 	p.dsn = dsn
 	p.finds("FAIL", "processor's offsets", "deleted and made again since 3 records")
 	f(0, "the log is not the one that the stored offset belongs to", "show")
-	f(statusUsage, `--topic "rejected.v1": give events.v1 or commerce.v1`, "reset", "--topic", "rejected.v1", "--partition", "1")
+	f(statusUsage, `--topic "rejected.v1": give one of commerce.v1, events.v1, bulk.v1`, "reset", "--topic", "rejected.v1", "--partition", "1")
 	f(statusUsage, "give --partition, once for each, or --halted", "reset", "--topic", wire.TopicEvents)
 	f(1, "no offset of commerce.v1/0 is stored", "reset", "--topic", wire.TopicCommerce, "--partition", "0")
 	f(1, "give --yes, since nobody can be asked here", "reset", "--topic", wire.TopicEvents, "--halted")

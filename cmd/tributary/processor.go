@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -74,7 +75,7 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		return err
 	}
 	defer client.Close()
-	err = errors.Join(checkTopics(ctx, client, wire.TopicEvents, wire.TopicCommerce, wire.TopicRejected, wire.TopicResults),
+	err = errors.Join(checkTopics(ctx, client, append(slices.Clone(wire.Processed), wire.TopicRejected, wire.TopicResults)...),
 		checkSchema(ctx, s.dsn))
 	if err != nil {
 		return err
@@ -86,10 +87,10 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 	defer db.Close()
 	ctx, refused := watchSchema(ctx, s.log, db)
 	defer func() { err = errors.Join(refused(), err) }()
-	// The range balancer assigns the same partition of both topics to the same member.
+	// The range balancer assigns the same partition of all topics to the same member.
 	group := kafka.NewGroup(client, processorGroup, func(err error) {
 		s.log.Warn("processor waits for Kafka", "error", err)
-	}, wire.TopicEvents, wire.TopicCommerce)
+	}, wire.Processed...)
 	registry := newRegistry(true)
 	ctx, stopped := watchStop(ctx, s.log, "processor", registry, stopMetrics{
 		counted: map[string]string{"tributary_processor_records_total": "records", "tributary_processor_orders_computed_total": "orders"},

@@ -29,7 +29,6 @@ type OrderVersion struct {
 	// one with the greater digest counts.
 	PersonalDigest []byte
 	Actor          string // who sent it, as in wire.Commerce; not stored
-	Bulk           bool   // as in wire.Commerce; not stored
 }
 
 // How much of a SHA-256 is stored, in bytes. A content hash tells the versions of an order
@@ -68,7 +67,7 @@ func ParseOrder(c wire.Commerce) (OrderVersion, error) {
 		return OrderVersion{}, ErrCurrency
 	}
 	v := OrderVersion{OrderID: order.OrderID, AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision),
-		Personal: order.Personal, Actor: c.Actor, Bulk: c.Bulk}
+		Personal: order.Personal, Actor: c.Actor}
 	v.VersionAt = order.UpdatedAt.Or(v.AcceptedAt).UTC().Truncate(StoredPrecision)
 	if !commerce.Recordable(order.CreatedAt) || !commerce.Recordable(v.VersionAt) || !commerce.Recordable(v.AcceptedAt) {
 		return OrderVersion{}, ErrTime

@@ -16,7 +16,7 @@ import (
 
 // TopicPlan says how EnsureTopics creates what is missing.
 type TopicPlan struct {
-	Partitions        int // of events and commerce: fixed for life; 64 by default, 8 in dev
+	Partitions        int // of events, commerce and bulk: fixed for life; 64 by default, 8 in dev
 	Replication       int
 	MinInsyncReplicas int
 	// KeepForever sets retention.ms=-1 on every topic: kfake applies its
@@ -28,8 +28,8 @@ type TopicPlan struct {
 // (docs/notes/wire.md, "Topics").
 const commerceRetentionMs = 7 * 24 * 60 * 60 * 1000
 
-// EnsureTopics creates the missing topics and refuses a cluster whose events
-// and commerce topics have unequal or other partition counts than planned.
+// EnsureTopics creates the missing topics and refuses a cluster whose topics of
+// wire.Processed have unequal or other partition counts than planned.
 func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 	topic := func(name string, partitions int, retentionMs int64, more ...kafka.ConfigEntry) kafka.TopicConfig {
 		if plan.KeepForever {
@@ -47,6 +47,7 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 	wanted := []kafka.TopicConfig{
 		topic(wire.TopicEvents, plan.Partitions, month),
 		topic(wire.TopicCommerce, plan.Partitions, commerceRetentionMs),
+		topic(wire.TopicBulk, plan.Partitions, commerceRetentionMs),
 		topic(wire.TopicDirectory, 1, -1, kafka.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact"}),
 		topic(wire.TopicRejected, 1, month),
 		topic(wire.TopicResults, 1, 60*60*1000),
@@ -64,21 +65,23 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			return fmt.Errorf("kafka: create topic %s: %w", name, err)
 		}
 	}
-	if err := c.awaitLeaders(ctx, wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected,
-		wire.TopicResults); err != nil {
+	others := []string{wire.TopicDirectory, wire.TopicRejected, wire.TopicResults}
+	if err := c.awaitLeaders(ctx, append(others, wire.Processed...)...); err != nil {
 		return err
 	}
 	events, err := c.Partitions(ctx, wire.TopicEvents)
 	if err != nil {
 		return err
 	}
-	commerce, err := c.Partitions(ctx, wire.TopicCommerce)
-	if err != nil {
-		return err
-	}
-	if events != commerce {
-		return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of both",
-			wire.TopicEvents, events, wire.TopicCommerce, commerce)
+	for _, name := range wire.Processed {
+		n, err := c.Partitions(ctx, name)
+		if err != nil {
+			return err
+		}
+		if n != events {
+			return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of each",
+				wire.TopicEvents, events, name, n)
+		}
 	}
 	if events != plan.Partitions {
 		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)",

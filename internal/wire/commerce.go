@@ -38,9 +38,6 @@ type Commerce struct {
 
 	// Warnings are those of the answer to an order's sender: for people, and no part of the order.
 	Warnings []Warning `json:"warnings,omitempty"`
-
-	// Bulk is true of an order of POST /orders: it is computed behind those that were sent alone.
-	Bulk bool `json:"bulk,omitempty"`
 }
 
 // Warning is a field of an order that counts as absent, or was not read.

@@ -36,7 +36,7 @@ func allRecords(t *testing.T, broker string) (all []stored) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults} {
+	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicBulk, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults} {
 		partitions, err := client.Partitions(t.Context(), topic)
 		if err != nil {
 			t.Fatal(err)

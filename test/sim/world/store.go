@@ -107,7 +107,7 @@ func (s session) Offsets(ctx context.Context) (list []facts.StoredOffset, err er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce} {
+	for _, topic := range wire.Processed {
 		for p := range partitions {
 			if name := offsetName(topic, p); s.tables.epochs[name] > 0 {
 				list = append(list, facts.StoredOffset{Topic: topic, Partition: p, Next: s.tables.offsets[name], Epoch: s.tables.epochs[name]})
