@@ -119,6 +119,15 @@ type IdentityKey struct {
 	Key   []byte // facts.Key.Pack
 }
 
+// Contacts are the details of an influencer of which keyed hashes are made.
+type Contacts struct{ InfluencerID, Email, Phone, Document string }
+
+// ContactKeys makes the keyed hashes of contacts. Country is the company's: phones are read by it.
+type ContactKeys func(companyID, country string, c Contacts) []IdentityKey
+
+// ContactsPlace is a place in the walk over all companies' influencers; the zero value is before the first.
+type ContactsPlace struct{ CompanyID, InfluencerID string }
+
 // Fields returns the names of the fields that the change has.
 func (c *DetailsChange) Fields() (names []string) {
 	for _, f := range []struct {
