@@ -205,15 +205,21 @@ var yes = map[string]bool{"yes": true, "true": true, "1": true, "sim": true, "s"
 	"": false, "no": false, "false": false, "0": false, "nao": false, "n": false}
 
 // frequencies are how often an amount is owed, as people write it and fold.Name folds it.
-var frequencies = map[string]string{"specific": commerce.Specific, "uma vez": commerce.Specific, "uma so vez": commerce.Specific,
-	"uma unica vez": commerce.Specific, "unico": commerce.Specific, "unica": commerce.Specific, "pagamento unico": commerce.Specific,
-	"once": commerce.Specific, "one time": commerce.Specific,
-	"daily": commerce.Daily, "por dia": commerce.Daily, "ao dia": commerce.Daily, "todo dia": commerce.Daily, "dia": commerce.Daily, "diario": commerce.Daily, "diaria": commerce.Daily,
-	"diariamente": commerce.Daily, "per day": commerce.Daily, "every day": commerce.Daily, "day": commerce.Daily,
-	"weekly": commerce.Weekly, "por semana": commerce.Weekly, "toda semana": commerce.Weekly, "semana": commerce.Weekly, "semanal": commerce.Weekly, "semanalmente": commerce.Weekly,
-	"per week": commerce.Weekly, "every week": commerce.Weekly, "week": commerce.Weekly,
-	"monthly": commerce.Monthly, "por mes": commerce.Monthly, "ao mes": commerce.Monthly, "todo mes": commerce.Monthly, "mes": commerce.Monthly, "mensal": commerce.Monthly,
-	"mensalmente": commerce.Monthly, "per month": commerce.Monthly, "every month": commerce.Monthly, "month": commerce.Monthly}
+var frequencies = func() map[string]string {
+	known := map[string]string{}
+	for frequency, words := range map[string]string{
+		commerce.Specific: "uma vez, uma so vez, uma unica vez, unico, unica, pagamento unico, once, one time",
+		commerce.Daily:    "por dia, ao dia, todo dia, dia, diario, diaria, diariamente, per day, every day, day",
+		commerce.Weekly:   "por semana, toda semana, semana, semanal, semanalmente, per week, every week, week",
+		commerce.Monthly:  "por mes, ao mes, todo mes, mes, mensal, mensalmente, per month, every month, month",
+	} {
+		known[frequency] = frequency
+		for word := range strings.SplitSeq(words, ", ") {
+			known[word] = frequency
+		}
+	}
+	return known
+}()
 
 // cost reads the cells of an agreement.
 func (r *reader) cost() (cost commerce.CostTerms) {
