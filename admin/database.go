@@ -56,6 +56,9 @@ type rules interface {
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
 		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
+	// HashAgain adds the keys that the next influencers after a place lack. more is false behind the last one.
+	HashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,
+		keys commerce.ContactKeys) (next commerce.ContactsPlace, more bool, err error)
 }
 
 // additionalCosts is what running the store costs.

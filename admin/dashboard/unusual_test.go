@@ -141,3 +141,27 @@ func TestAnAgreementAfterItsCouponIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// A registration under the name of an influencer who is archived makes a second one. Whether that is meant is asked before it is saved.
+func TestASecondInfluencerOfANameIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	form := func(name string) url.Values {
+		return url.Values{"name": {name}, "links": {"https://loja.example.com/"}}
+	}
+	const said = "is archived: this makes a second influencer of that name"
+	s.Archive(s.live, s.Influencer(s.live, "Ana Prado"))
+	if text := s.looks(owner, "/dashboard/influencers"+at, form("ana prado")); !contains(text, "Is this meant?", "ana prado "+said) {
+		t.Errorf("before it is saved: %s", text)
+	}
+	if text := s.looks(owner, "/dashboard/influencers"+at, form("Ana")); !strings.HasPrefix(text, "saved: ") {
+		t.Errorf("another name: %s", text)
+	}
+	if text := s.looks(owner, "/dashboard/influencers"+at, changed(form("Ana Prado"), "step", "save")); !strings.HasPrefix(text, "saved: ") {
+		t.Errorf("it can be saved all the same: %s", text)
+	}
+	if text := s.looks(owner, "/dashboard/influencers"+at, form("Ana Prado")); !strings.HasPrefix(text, "saved: ") {
+		t.Errorf("what is added to the second one: %s", text)
+	}
+}

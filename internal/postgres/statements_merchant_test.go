@@ -144,6 +144,12 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
+	for place, more := (commerce.ContactsPlace{}), true; more; {
+		place, more, err = db.HashAgain(ctx, place, 10, noon, func(string, string, commerce.Contacts) []commerce.IdentityKey {
+			return []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte{1}}}
+		})
+		must(err)
+	}
 	// The directory has a link only as long as it is live.
 	outboxDirectory(t, db)
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")

@@ -275,6 +275,9 @@ func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Reque
 	if err == nil {
 		err = s.warnOfFee(r.Context(), v, f, asked.Costs...)
 	}
+	if err == nil {
+		err = s.warnOfArchived(r.Context(), v, f, asked.Name)
+	}
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return made, false

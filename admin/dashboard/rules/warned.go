@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -39,6 +40,31 @@ func (s *Pages) warnOfFee(ctx context.Context, v site.Request, f *site.Form, cos
 		}
 	}
 	return nil
+}
+
+// warnOfArchived warns of a new influencer who would have the name of one who is archived: probably that one is meant.
+func (s *Pages) warnOfArchived(ctx context.Context, v site.Request, f *site.Form, name string) error {
+	if !commerce.IsID(name) {
+		return nil
+	}
+	has := func(archived bool) (bool, error) {
+		search, err := s.influencerSearch(v, name, "")
+		if err != nil {
+			return false, err
+		}
+		search.Archived, search.Limit = archived, influencersPerPage
+		list, err := s.db.FindInfluencers(ctx, v.Current.CompanyID, search)
+		return slices.ContainsFunc(list, func(i commerce.InfluencerSummary) bool { return fold.Name(i.Name) == fold.Name(name) }), err
+	}
+	live, err := has(false)
+	if err != nil || live {
+		return err
+	}
+	archived, err := has(true)
+	if archived {
+		f.Warn(f.Lang.T("warn.archived", name))
+	}
+	return err
 }
 
 // warnOfLinks warns of destinations on hosts that are none of the store's own sites.
