@@ -56,6 +56,9 @@ type rules interface {
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
 		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
+	// HashAgain adds the keys that the next influencers after a place lack. more is false behind the last one.
+	HashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,
+		keys commerce.ContactKeys) (next commerce.ContactsPlace, more bool, err error)
 }
 
 // additionalCosts is what running the store costs.
@@ -92,7 +95,7 @@ type sales interface {
 	Orders(ctx context.Context, companyID string, filter commerce.OrderFilter) ([]commerce.StoredOrder, error)
 	Products(ctx context.Context, companyID string, after commerce.ProductCursor, limit int) ([]commerce.StoredProduct, error)
 	// DecideEvidence returns commerce.ErrNotFound where the author's company has no such
-	// influencer.
+	// influencer, and commerce.ErrNeedsSecond.
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	// AskErasure asks to erase the person whom keys name, by the kinds that were given.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)

@@ -3,12 +3,16 @@ package admin
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/wire"
 )
+
+// codeSecondPerson refuses a decision that a second person has to confirm.
+const codeSecondPerson = "second_person_needed"
 
 // decideEvidence is POST /order/{orderId}/evidence: what the merchant decides about an
 // influencer's link evidence for the order (docs/attribution.md, "Proof"). The order
@@ -54,6 +58,9 @@ func (s *Server) decide(c caller, o object, decision commerce.EvidenceDecision) 
 		case errors.Is(err, commerce.ErrTooManyDecisions):
 			o.bad.Add("decision", commerce.CodeTooMany, "the order has %d decisions already: no more are taken", commerce.MaxDecisions)
 			return answer{}, brokenRules(o.bad)
+		case errors.Is(err, commerce.ErrNeedsSecond):
+			return answer{}, &problem{status: http.StatusConflict, code: codeSecondPerson,
+				message: "in this store a decision counts once a second person has confirmed it: decide on the dashboard. An API key is no person"}
 		case errors.Is(err, commerce.ErrNotFound):
 			return answer{}, notFound("there is no influencer with that id")
 		case err != nil:

@@ -156,3 +156,30 @@ func TestADisputeIsDecided(t *testing.T) {
 		t.Errorf("%+v, %v", log, err)
 	}
 }
+
+// An API key is no person: where a second one has to confirm decisions, it makes none. It may ask what one would move.
+func TestAKeyDecidesNothingWhereASecondPersonConfirms(t *testing.T) {
+	t.Parallel()
+	s := start(t, admin.Config{})
+	s.want(s.call("POST", "/admin/v1/influencers", s.live, `{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}]}`), 200, "")
+	s.want(s.call("POST", "/admin/v1/order", s.live,
+		`{"orderId":"1","orderStatus":0,"createdAt":"2026-11-20T12:00:00Z","totalPrice":10,"currency":"BRL"}`), 200, "")
+	if _, _, err := s.db.ChangeSettings(t.Context(), commerce.SettingsChange{CompanyID: s.store.Live.CompanyID, Actor: "cli",
+		Change: func(now *commerce.Settings) { now.ConfirmDecisions = true }}); err != nil {
+		t.Fatal(err)
+	}
+	for path, decision := range map[string]string{"evidence": `"accept"`, "assignment": `"assign","reason":"she forgot the coupon"`} {
+		s.want(s.call("POST", "/admin/v1/order/1/"+path, s.live, `{"influencer_id":"`+s.influencerID()+`","decision":`+decision+`}`), 409,
+			"second_person_needed")
+	}
+	conn, err := pgx.Connect(t.Context(), s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	var decided int
+	err = conn.QueryRow(t.Context(), `select count(*) from audit_log where action like 'order.%'`).Scan(&decided)
+	if err != nil || decided != 0 {
+		t.Errorf("%d decisions were made, %v", decided, err)
+	}
+}

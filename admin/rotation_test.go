@@ -3,12 +3,16 @@ package admin_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
@@ -131,5 +135,63 @@ func TestDetailsThatAreSavedAgainHaveTheKeysOfBothSecrets(t *testing.T) {
 		if got := keys(); first == 0 || got != f.want {
 			t.Errorf("saved %d times: %d keys, want %d", i+1, got, f.want)
 		}
+	}
+}
+
+// Contacts that were saved before a rotation have the keys of both secrets soon after it began, without being saved again: an order
+// that comes when it is over names its influencer as the customer. Who is archived is hashed too, and nothing is made twice.
+func TestContactsAreHashedByTheNewSecret(t *testing.T) {
+	t.Parallel()
+	dsn, broker := devtest.Postgres(t), devtest.Kafka(t)
+	s := startOn(t, admin.Config{}, dsn, broker)
+	for i := range 45 { // more than are looked at together
+		s.want(s.call("POST", "/admin/v1/influencers", s.live,
+			fmt.Sprintf(`{"name":"Partner %d","links":[{"url":"https://loja.example.com/"}],"details":{"email":"p%d@example.com"}}`, i, i)),
+			200, "")
+	}
+	s.want(s.call("POST", "/admin/v1/influencers", s.live,
+		`{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":`+anasDetails+`}`), 200, "")
+	keys := func() int {
+		t.Helper()
+		return s.count(`select count(*) from influencer_identity where company_id = $1 and until is null`, s.store.Live.CompanyID)
+	}
+	first := keys()
+	another := anotherHasher(t)
+	both, err := another.Rotating(s.hasher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Hasher, d.Previous = both, s.hasher })
+	await.Until(t, time.Minute, func() bool { return keys() == 2*first }, func() string { return fmt.Sprintf("%d keys", keys()) })
+	third := startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Hasher, d.Previous = both, s.hasher })
+	done := startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Hasher = another })
+	third.want(third.call("GET", "/admin/v1/influencers", s.live, ""), 200, "")
+	done.want(done.call("POST", "/admin/v1/order", s.live, `{"orderId":"own","createdAt":"2026-03-10T12:00:00Z","totalPrice":10,
+		"currency":"BRL","orderStatus":0,"customer":{"email":"zq.prado@example.com"}}`), 200, "")
+	s.read(wire.TopicCommerce, 8, func(r kafka.Record) bool {
+		var c wire.Commerce
+		var order wire.Order
+		if json.Unmarshal(r.Value, &c) != nil || c.Kind != wire.KindOrder {
+			return false
+		}
+		if err := json.Unmarshal(c.Body, &order); err != nil {
+			t.Fatal(err)
+		}
+		known := 0
+		for _, k := range facts.PersonKeys(&order) {
+			known += s.count(`select count(*) from influencer_identity where company_id = $1 and kind = $2 and key = $3 and until is null`,
+				s.store.Live.CompanyID, k.Kind.Code(), k.Pack())
+		}
+		if known != 1 {
+			t.Errorf("an order of after the rotation has %d keys of its influencer, want 1", known)
+		}
+		return true
+	})
+	if got := s.count(`select count(*) from audit_log where company_id = $1 and action = 'influencer.hash'`,
+		s.store.Live.CompanyID); got != 3 {
+		t.Errorf("%d entries of the audit log, want one for each 20 influencers", got)
+	}
+	if keys() != 2*first {
+		t.Errorf("%d keys, want %d", keys(), 2*first)
 	}
 }

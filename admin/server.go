@@ -99,8 +99,8 @@ func New(config Config, deps Deps) (*Server, error) {
 }
 
 // Run does the background work until ctx ends: it publishes the outbox, renews
-// the keys in use, stores when they were used, measures the outbox, and removes
-// expired answers. It returns when all of that has ended.
+// the keys in use, stores when they were used, measures the outbox, removes
+// expired answers, and hashes contacts again while the hashing secret is rotated. It returns when all of that has ended.
 func (s *Server) Run(ctx context.Context) {
 	bounded := func(do func(ctx context.Context) error) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
@@ -117,6 +117,11 @@ func (s *Server) Run(ctx context.Context) {
 	group.Go(func() { s.every(ctx, usedFlush, "the last use of API keys is not stored", flush) })
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
+	if s.deps.Hasher.Rotates() {
+		begin := make(chan struct{}, 1)
+		begin <- struct{}{}
+		group.Go(func() { s.everyOrWhen(ctx, hashEvery, begin, "contacts are not hashed by the new secret", s.hashAgain) })
+	}
 	group.Go(func() {
 		s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
 	})

@@ -40,7 +40,7 @@ func (s *shop) outcomes() string {
 		`select concat_ws(' ', product_id, name, updated_at) from product order by 1`,
 		`select concat_ws(' ', variant_id, product_id, sku) from product_variant order by 1`,
 		`select concat_ws(' ', order_id, body) from order_personal order by 1`,
-		`select concat_ws(' ', order_id, influencer_id, rev, decision, accepted_at) from evidence_decision order by 1`,
+		`select concat_ws(' ', order_id, influencer_id, rev, decision, accepted_at, actor, confirmed_by) from evidence_decision order by 1`,
 		`select row(day, currency, influencer_id, campaign_id, coupon_id, orders, sales_minor, new_customers, returning_orders, commission_minor,
 			pending_orders, review_orders)::text
 			from sale_day where orders + pending_orders + cancelled_orders + abs(commission_minor) <> 0 order by 1`,
@@ -275,7 +275,7 @@ func (s *shop) randomFacts(r *rand.Rand) []record {
 		c := s.commerce(wire.KindEvidence, id, noon.Add(time.Duration(n)*12*time.Hour), wire.Evidence{
 			OrderID: id, InfluencerID: s.influencers[r.IntN(len(s.influencers))],
 			Decision: append(commerce.EvidenceDecisions, commerce.DisputeDecisions...)[r.IntN(6)],
-			Touches:  []string{ids[r.IntN(60)], ids[r.IntN(60)], ids[r.IntN(60)]}})
+			Touches:  []string{ids[r.IntN(60)], ids[r.IntN(60)], ids[r.IntN(60)]}, ConfirmedBy: []string{"", "user/second"}[r.IntN(2)]})
 		c.Rev = s.rev + int64(n)
 		records = append(records, s.record(c))
 	}

@@ -7,13 +7,48 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// An archived company is shown to those who may see it, and takes no form but those about people.
+// Finding S3-19: what an archived store owes is closed and paid in the dashboard, as it is by commands.
+func TestWhatAnArchivedStoreOwesIsPaid(t *testing.T) {
+	t.Parallel()
+	s := newPayeeSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	archive := commerce.Archiving{CompanyIDs: []string{s.live}, Actor: "cli"}
+	if _, _, err := s.DB.Archive(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	page := "/dashboard/statements" + at
+	if text := s.readAs(owner, page); !contains(text, "This store is archived since", "What is owed can be closed and paid", "Mark as paid") {
+		t.Errorf("the page of an archived store: %s", text)
+	}
+	if text := s.readRaw(owner, "/dashboard/payouts"+at); !contains(text, `action="/dashboard/statements`) {
+		t.Error("a month of an archived store cannot be closed")
+	}
+	pay := url.Values{"statement": {s.statement}, "paid_on": {s.now.Format(time.DateOnly)}, "reference": {"PIX 1"},
+		"version": {s.versionAt(owner, page, "/dashboard/statements/pay")}}
+	if status, text, _ := s.send(owner, "/dashboard/statements/pay"+at, pay); status != http.StatusSeeOther {
+		t.Errorf("paying: %d %s", status, text)
+	}
+	if text := s.readAs(owner, page); !contains(text, "PIX 1") {
+		t.Errorf("paid: %s", text)
+	}
+	if status, text, _ := s.send(owner, "/dashboard/statements/closing"+at, url.Values{"end_date": {"2026-05-31"}}); status !=
+		http.StatusUnprocessableEntity || !contains(text, "there is nothing to close up to this day") {
+		t.Errorf("closing a month of which all is closed: %d", status)
+	}
+	if status, text, _ := s.send(owner, "/dashboard/costs"+at, url.Values{"name": {"Aluguel"}}); status != http.StatusForbidden ||
+		!contains(text, "This store is archived") {
+		t.Errorf("a cost of an archived store: %d", status)
+	}
+}
+
+// An archived company is shown to those who may see it, and takes no form but those about people and about what is owed.
 func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -57,8 +92,8 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 		}
 		forms++
 		status, text, _ := s.send(owner, path+at, url.Values{})
-		if refused := status == http.StatusForbidden && contains(text, "This store is archived"); refused == route.Always {
-			t.Errorf("%s: %d, to be refused: %t", route.Pattern, status, !route.Always)
+		if refused := status == http.StatusForbidden && contains(text, "This store is archived"); refused == (route.Always || route.Pays) {
+			t.Errorf("%s: %d, to be refused: %t", route.Pattern, status, !route.Always && !route.Pays)
 		}
 	}
 	if forms < 15 {
@@ -68,11 +103,12 @@ func TestAnArchivedCompanyIsReadOnly(t *testing.T) {
 	for _, path := range []string{"/dashboard/", "/dashboard/overview", "/dashboard/orders", "/dashboard/payouts", "/dashboard/statements",
 		"/dashboard/keys", "/dashboard/install", settings, "/dashboard/influencers", "/dashboard/costs", "/dashboard/audit"} {
 		text := page(path + at)
-		if !contains(text, "This store is archived since ", "nothing can be changed") {
+		if !contains(text, "This store is archived since ", "nothing else can be changed") {
 			t.Errorf("%s says not that the store is archived", path)
 		}
 		// The settings' form is there with all of its fields disabled, as for analysts.
-		if _, main, _ := strings.Cut(text, "<main"); strings.Contains(main, `method="post"`) && path != settings ||
+		pays := path == "/dashboard/payouts" || path == "/dashboard/statements"
+		if _, main, _ := strings.Cut(text, "<main"); strings.Contains(main, `method="post"`) && path != settings && !pays ||
 			path == settings && strings.Contains(main, "<button") {
 			t.Errorf("%s has a form in an archived store", path)
 		}

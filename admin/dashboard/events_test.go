@@ -177,7 +177,8 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 		wire.Notice{V: 1, CompanyID: s.live, ID: []byte("3"), ReceivedAt: at,
 			Rejected: []wire.NoticeRejected{{Code: "too_deep", IDs: []byte("12345678")}}})
 	_, notices := s.feed(owner, url.Values{"after": {news.Cursor}})
-	if notices.Count != 2 || !contains(notices.HTML, "2 events again", "3 events given up", "loja.example.com") ||
+	if notices.Count != 2 || !contains(notices.HTML, "2 events again", "3 events given up", "3 · A reason that this version does not know.",
+		"loja.example.com") ||
 		contains(notices.HTML, ">stored<") {
 		t.Errorf("%+v", notices)
 	}
@@ -185,6 +186,11 @@ func TestEventsAreToldWithWhatTheyDo(t *testing.T) {
 	id := s.event(s.live, "PAGE_VIEW", "https://loja.example.com/", nil)
 	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); stored.Count != 1 || len(stored.Stored) != 0 {
 		t.Errorf("%+v", stored)
+	}
+	s.event(s.live, "PAGE_VIEW", "https://loja.example.com/", func(e *wire.Event) { e.CompanyID = "" }) // a program that is broken wrote it
+	if _, broken := s.feed(owner, url.Values{"after": {news.Cursor}}); !contains(broken.HTML, "Names no store", "missing_company",
+		"The record names no company") {
+		t.Errorf("%+v", broken)
 	}
 	s.StoredEvent(s.live, id)
 	if _, stored := s.feed(owner, url.Values{"after": {news.Cursor}, "waiting": {id}}); len(stored.Stored) != 1 || stored.Stored[0] != id ||

@@ -118,12 +118,19 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 	f("a guess", step, "123456", http.StatusUnauthorized)
 	f("nothing", step, "", http.StatusUnauthorized)
 	s.later(30 * time.Second)
+	another := s.client()
 	f("the next code", step, s.appCode(secret), http.StatusSeeOther)
-	if text := s.readAs(client, "/dashboard/costs"); !contains(text, "failed attempts to log in") {
-		t.Error("the failed codes are not told")
+	if text := s.readAs(client, "/dashboard/costs"); !contains(text, "2 failed attempts to log in") {
+		t.Error("what failed where the factor was turned on is not told alone: one's own mistyped codes are no news")
+	}
+	if status, _ := s.code(another, s.step(another, testEmail, testPassword), "123456"); status != http.StatusUnauthorized {
+		t.Errorf("another's guess: %d", status)
 	}
 	f("the same again", step, s.appCode(secret), http.StatusUnauthorized)
 	f("a recovery code", step, strings.ToLower(recovery[3]), http.StatusSeeOther)
+	if text := s.readAs(client, "/dashboard/costs"); !contains(text, "1 failed attempt to log in") {
+		t.Error("another's failed code is not told")
+	}
 	f("the same again", step, recovery[3], http.StatusUnauthorized)
 	if text := s.readAs(client, "/dashboard/account"); !contains(text, "9 recovery codes are left") {
 		t.Errorf("the account: %s", text)

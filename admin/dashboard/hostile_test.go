@@ -49,7 +49,7 @@ func TestNoAddressBreaksAPage(t *testing.T) {
 		"/dashboard/audit":       {"before", "kind"},
 		"/dashboard/reviews":     {"before"},
 		"/dashboard/statements":  {"after"},
-		"/dashboard/costs":       {"edit"},
+		"/dashboard/costs":       {"edit", "range", "from", "to", "by"},
 		"/dashboard/keys":        {"done"},
 		"/dashboard/join":        {"token"},
 		"/dashboard/login":       {"next"},

@@ -1,10 +1,12 @@
 package dashboard_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"fmt"
 	"html"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -109,6 +111,79 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 	}
 }
 
+// workbook is an Excel workbook with two sheets, of which the first has these rows. Style 1 is a day, 2 a percentage.
+func (s *site) workbook(rows string) string {
+	s.t.Helper()
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	for name, text := range map[string]string{
+		"_rels/.rels":     `<a><Relationship Id="r" Target="xl/workbook.xml" Type="http://a/officeDocument"/></a>`,
+		"xl/workbook.xml": `<workbook><sheets><sheet name="Parceiras" r:id="a"/><sheet name="Notas" r:id="a"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<a><Relationship Id="a" Target="sheet.xml" Type="http://a/worksheet"/>` +
+			`<Relationship Id="b" Target="styles.xml" Type="http://a/styles"/></a>`,
+		"xl/styles.xml": `<a><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="10"/></cellXfs></a>`,
+		"xl/sheet.xml":  "<a>" + rows + "</a>",
+	} {
+		if part, err := w.Create(name); err != nil {
+			s.t.Fatal(err)
+		} else if _, err := io.WriteString(part, text); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	return file.String()
+}
+
+// A workbook is read as the page's language types its cells; the step that saves has it as text.
+func TestAWorkbookIsUploaded(t *testing.T) {
+	t.Parallel()
+	for _, portuguese := range []bool{true, false} {
+		s := newSite(t)
+		owner := s.loggedIn()
+		refused := []string{"29.8950&#34;: can have at most 2", "format the column as text"}
+		said := []string{"The sheet “Parceiras” was read, the first of 2", "1 line can be imported"}
+		if portuguese {
+			s.inPortuguese(owner)
+			refused = []string{"29,8950&#34;: pode ter no máximo 2", "formate a coluna como texto"}
+			said = []string{"Foi lida a planilha “Parceiras”, a primeira de 2", "1 linha pode ser importada"}
+		}
+		header := "<row>"
+		for _, name := range []string{"Nome", "Cupom", "Cupom de", "Comissão", "Valor por venda", "Valor fixo", "Frequência", "Celular", "CPF"} {
+			header += `<c t="str"><v>` + name + "</v></c>"
+		}
+		file := s.workbook(header + `</row><row r="4"><c t="str"><v>Júlia Conceição</v></c><c t="str"><v>JULIA10</v></c>` +
+			`<c s="1"><v>46327</v></c><c s="2"><v>0.125</v></c><c><v>2.5</v></c><c><v>1234.5</v></c>` +
+			`<c t="str"><v>mensal</v></c><c><v>5511988887766</v></c><c><v>52998224725</v></c></row>`)
+		status, text := s.upload(owner, file)
+		if status != http.StatusOK || !contains(text, said[0], said[1]) {
+			t.Fatalf("%d: %s", status, text)
+		}
+		_, carried, _ := strings.Cut(text, "<textarea name=\"text\" hidden>\n")
+		carried, _, _ = strings.Cut(carried, "</textarea>")
+		if status, text = s.upload(owner, "", "text", html.UnescapeString(carried), "step", "save"); status != http.StatusSeeOther {
+			t.Fatalf("%d: %s", status, text)
+		}
+		want := []string{"Júlia Conceição", "JULIA10,2026-11-01,", "12.5,2.50,1234.50,monthly", "+5511988887766", "529.982.247-25"}
+		if portuguese {
+			want = []string{"Júlia Conceição", "JULIA10;01/11/2026;", "12,5;2,50;1234,50;por mês", "+55 11 98888-7766", "529.982.247-25"}
+		}
+		exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+		for _, part := range want {
+			if !strings.Contains(exported, part) {
+				t.Errorf("%s is not stored: %s", part, exported)
+			}
+		}
+		// What is refused is named by its row in the sheet.
+		status, text = s.upload(owner, s.workbook(header+`</row><row r="31"><c t="str"><v>Ana</v></c><c t="str"><v>ANA</v></c>`+
+			`<c r="E31"><v>29.895</v></c><c r="I31"><v>1234567890</v></c></row>`))
+		if status != http.StatusOK || !contains(text, ">31</th>", refused[0], refused[1]) {
+			t.Errorf("%d: %s", status, text)
+		}
+	}
+}
+
 // wholeFile has all that an import can say, in Portuguese: two coupons, an amount that is owed, a campaign with an
 // agreement of its own, one who has an agreement alone, and a name that a spreadsheet would take for a formula.
 const wholeFile = "Nome;Categoria;Campanha;Id da campanha;Links;Cupom;Início do cupom;Fim do cupom;Comissão %;Valor por pedido;" +
@@ -178,7 +253,8 @@ func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {
 		}
 	}
 	f("", http.StatusUnprocessableEntity, "Choose a file first")
-	f("PK\x03\x04", http.StatusUnprocessableEntity, "Excel workbook")
+	f("PK\x03\x04", http.StatusUnprocessableEntity, "the workbook is damaged")
+	f("\xd0\xcf\x11\xe0", http.StatusUnprocessableEntity, "save it as .xlsx")
 	f("category\nmoda\n", http.StatusUnprocessableEntity, "no column is read as the name")
 	f(brazilianFile, http.StatusUnprocessableEntity, "cannot be read like that", "column-1", "salary")
 	f("name\n"+strings.Repeat("a", spreadsheet.MaxBytes), http.StatusUnprocessableEntity, "more than 2 MiB")

@@ -121,10 +121,10 @@ func TestAnInfluencerReadsTheOwnStatementByALink(t *testing.T) {
 		}
 	}
 	f("en", "Statement no. 1 21 Apr 2026 – 30 Apr 2026 · issued on", "Store Loja Exemplo Influencer Ana Prado", "Closed: to be paid",
-		"3 orders R$ 2,468.00 Total R$ 2,468.00",
+		"3 lines R$ 2,468.00 Total R$ 2,468.00",
 		"100000 coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – R$ 1,234.50", "(email) coupon 22 Mar 2026 R$ 200.00 R$ 200.00 – −R$ 1.00",
 		"It is no tax document")
-	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 pedidos R$ 2.468,00",
+	f("pt-BR", "Extrato de comissões nº 1", "21/04/2026 – 30/04/2026", "3 linhas R$ 2.468,00",
 		"100001 cupom 22/03/2026 R$ 200,00 R$ 200,00 – R$ 1.234,50",
 		"Não é documento fiscal")
 

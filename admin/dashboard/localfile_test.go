@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"encoding/csv"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,16 +12,40 @@ import (
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
-// Files of the Portuguese pages open by a double click in a Brazilian Excel: semicolons, decimal commas, accents, local time, the
-// words of the page, ids last.
-func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
+// sells puts an order of Júlia's, and what is summed of a day.
+func (s *site) sells() {
 	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
 	julia := s.Influencer(s.live, "Júlia Conceição")
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "o1", TotalMinor: 123450, CreatedAt: time.Date(2026, 11, 20, 1, 30, 0, 0, time.UTC),
 		InfluencerID: julia, Evidence: "coupon", CommissionMinor: 1234, DiscountCode: "JULIA10"})
 	s.sumDay("2026-11-19")
+	s.leak(time.Date(2026, 11, 19, 14, 0, 0, 0, time.UTC))
+}
+
+// notLocal is a cell as files in English have it: a number with a point, an instant, or the name of a value.
+var notLocal = regexp.MustCompile(`^-?[0-9]+\.[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?$|^[a-z]+(_[a-z]+)+$|^(true|false)$`)
+
+// files are the addresses of all files but those of one statement.
+func (s *site) files() (paths []string) {
+	for _, list := range []string{"orders", "payouts", "reviews", "statements", "influencers", "costs", "keys", "audit", "people", "signs",
+		"statements/pix"} {
+		paths = append(paths, "/dashboard/"+list+".csv?company="+s.live)
+	}
+	for _, spec := range reports.Specs() {
+		paths = append(paths, "/dashboard/report.csv?company="+s.live+"&report="+string(spec.Name))
+	}
+	for _, table := range []string{"contract", "channels"} {
+		paths = append(paths, "/dashboard/overview.csv?company="+s.live+"&table="+table)
+	}
+	return paths
+}
+
+// Files of the Portuguese pages open by a double click in a Brazilian Excel: semicolons, decimal commas, accents, local time, the
+// words of the page, ids last.
+func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sells()
 	client := s.loggedIn()
 	s.inPortuguese(client)
 	read := func(path string) [][]string {
@@ -41,17 +66,16 @@ func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
 				t.Errorf("%s: the column %q has no words", path, name)
 			}
 		}
+		for _, row := range table[1:] {
+			for i, cell := range row {
+				if notLocal.MatchString(cell) {
+					t.Errorf("%s: %s has %q, which is not as this language writes it", path, table[0][i], cell)
+				}
+			}
+		}
 		return table
 	}
-	paths := []string{}
-	for _, list := range []string{"payouts", "reviews", "statements", "influencers", "costs", "keys", "audit", "people", "signs",
-		"statements/pix"} {
-		paths = append(paths, "/dashboard/"+list+".csv?company="+s.live)
-	}
-	for _, spec := range reports.Specs() {
-		paths = append(paths, "/dashboard/report.csv?company="+s.live+"&report="+string(spec.Name))
-	}
-	for _, path := range paths {
+	for _, path := range s.files() {
 		read(path)
 	}
 	orders := read("/dashboard/orders.csv?company=" + s.live)

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,33 @@ func TestTheOwnerIsToldOfFailedAttempts(t *testing.T) {
 		if strings.Contains(logged, personal) {
 			t.Errorf("the log has %q: %s", personal, logged)
 		}
+	}
+}
+
+// Finding S3-10: what is told of failed attempts is closed by a button that needs no script. Attempts that fail later are told again.
+func TestWhatIsToldOfFailedAttemptsIsClosed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	at := "?company=" + s.live
+	s.logIn(s.client(), testEmail, "guess")
+	client := s.loggedIn()
+	if text := s.readRaw(client, "/dashboard/costs"+at); !contains(text, "1 failed attempt", `action="/dashboard/account/failures?company=`) {
+		t.Error("what is told has no button to close it")
+	}
+	status, _, to := s.send(client, "/dashboard/account/failures"+at, url.Values{"next": {"/dashboard/costs" + at}})
+	if status != http.StatusSeeOther || to != "/dashboard/costs"+at {
+		t.Errorf("closed: %d to %s", status, to)
+	}
+	if _, _, to := s.send(client, "/dashboard/account/failures"+at, url.Values{"next": {"https://elsewhere.example/"}}); to != "/dashboard/" {
+		t.Errorf("leads to %s", to)
+	}
+	if text := s.readRaw(client, "/dashboard/costs"+at); contains(text, "failed attempt") || contains(text, "account/failures") {
+		t.Error("what was closed is told again")
+	}
+	s.logIn(s.client(), testEmail, "guess")
+	s.logIn(client, testEmail, testPassword)
+	if text := s.readAs(client, "/dashboard/costs"+at); !contains(text, "1 failed attempt") {
+		t.Error("an attempt of later is not told")
 	}
 }
 

@@ -27,7 +27,7 @@ func TestAClosingIsShownFirstAndLeavesOut(t *testing.T) {
 	}
 	var ids []string
 	for i, minor := range []int64{123450, 499, -700, 250000} {
-		ids = append(ids, s.Influencer(s.live, fmt.Sprint("Ana ", i)))
+		ids = append(ids, s.Influencer(s.live, []string{"zoe", "Érica", "Bia", "ana"}[i]))
 		s.Put(reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("o", i), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
 			InfluencerID: ids[i], Evidence: "coupon", CommissionMinor: minor})
 	}
@@ -37,6 +37,14 @@ func TestAClosingIsShownFirstAndLeavesOut(t *testing.T) {
 	if status != http.StatusOK || !contains(page, "Close until 30 Apr 2026", "<dd>4</dd>", "To pay (2)", "R$ 3,734.50", "R$ 4.99", "−R$ 7.00",
 		"To be deducted", "Carried to the next") {
 		t.Errorf("%d: %s", status, page)
+	}
+	last := 0
+	for _, name := range []string{"> ana<", "> Bia<", "> Érica<", "> zoe<"} { // by name
+		if at := strings.Index(page, name); at < last {
+			t.Errorf("%q stands at %d, behind %d", name, at, last)
+		} else {
+			last = at
+		}
 	}
 	if list, err := s.DB.Statements(t.Context(), s.live, commerce.StatementFilter{}, commerce.StatementCursor{}, 10); err != nil ||
 		len(list) != 0 {
@@ -185,6 +193,7 @@ func TestStatementsArePaidTogetherAndAPaymentIsUndone(t *testing.T) {
 	send("chosen", url.Values{"do": {"pay"}}, http.StatusUnprocessableEntity, "Choose at least one")
 	send("chosen", url.Values{"do": {"pay"}, "chosen": shown, "paid_on": {"2026-06-01"}}, http.StatusUnprocessableEntity, "not in the future")
 	send("chosen", url.Values{"do": {"links"}, "chosen": shown}, http.StatusOK, "Ana 0: http", "Ana 2: http")
+	send("chosen", url.Values{"do": {"all_links"}}, http.StatusOK, "Ana 0: http", "Ana 1: http", "Ana 2: http")
 	send("pay-chosen", url.Values{"chosen": {"0." + s.Influencer(s.live, "Nobody")}}, http.StatusNotFound)
 	if paid() != 0 {
 		t.Fatal("a page that asks has recorded payments")

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -248,4 +249,64 @@ func TestAStatementIsPaidToTheKeyOfItsClosing(t *testing.T) {
 		t.Fatal(err)
 	}
 	f("erased", code("k1@example.com"), nil)
+}
+
+// Where many are paid together, and on the influencer's page, it is said that the key is another one than at the last payment.
+func TestANewKeyIsToldWhereMoneyLeaves(t *testing.T) {
+	t.Parallel()
+	s := newPayeeSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	all := url.Values{"all": {"yes"}, "paid_on": {s.now.Format(time.DateOnly)}, "reference": {"PIX"}}
+	chosen := func() string {
+		t.Helper()
+		status, text, _ := s.send(owner, "/dashboard/statements/chosen"+at, all)
+		if status != http.StatusOK || !contains(text, "Ana Prado") {
+			t.Fatalf("%d %s", status, text)
+		}
+		return text
+	}
+	page := "/dashboard/influencer" + at + "&id=" + s.ana
+	const since, closing = "The key changed since the last payment.", "The key changed since this statement was closed."
+	if text := chosen() + s.readRaw(owner, page); contains(text, since) || contains(text, closing) {
+		t.Error("a key is told to be new that is not")
+	}
+	s.exec(`insert into statement_payment (company_id, statement_id, rev, paid_at, reference, recorded_at, actor)
+		values ($1, $2, 1, $3, 'x', $3, 'cli')`, s.live, s.Ask(s.live, s.ana, "USD", "2026-04-30", 0), s.now.AddDate(0, 0, -3))
+	s.setKey("cli", "k2@example.com")
+	if text := chosen(); !contains(text, since, closing) {
+		t.Errorf("paid together: %s", text)
+	}
+	analyst := s.join(account.RoleAnalyst, "caio@loja.example", s.Store.StoreID)
+	for name, who := range map[string]*http.Client{"an owner": owner, "an analyst": analyst} {
+		if text := s.readRaw(who, page); !contains(text, since) {
+			t.Errorf("the influencer's page, %s: %s", name, text)
+		}
+	}
+}
+
+// The confirmation of a key is on Kafka before it is answered, as the change itself is.
+func TestAConfirmedKeyIsOnKafka(t *testing.T) {
+	t.Parallel()
+	s := newPayeeSite(t)
+	first, _ := s.member("first@loja.example")
+	s.setKey(first, "k2@example.com")
+	records := func() int {
+		return s.Count(`select count(*) from outbox where convert_from(value, 'UTF8') like '%"kind":"rule"%"change":"updated"%'`)
+	}
+	before := records()
+	s.mu.Lock()
+	s.kafkaAway = fmt.Errorf("%w: away", commerce.ErrNotOnKafka)
+	s.mu.Unlock()
+	known, err := s.DB.Versions(t.Context(), s.live, []string{s.ana})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text, _ := s.send(s.loggedIn(), "/dashboard/statements/pix/confirm?company="+s.live, url.Values{"influencer": {s.ana},
+		"changed": {strconv.FormatInt(s.changed().UnixMicro(), 10)}, "version": {known[s.ana].String()}}); status !=
+		http.StatusServiceUnavailable {
+		t.Errorf("%d %s", status, text)
+	}
+	if n := records(); n != before+1 {
+		t.Errorf("%d records, want %d", n, before+1)
+	}
 }

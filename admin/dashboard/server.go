@@ -18,6 +18,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
@@ -107,6 +108,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		Hasher: deps.Hasher, Importer: deps.Database, Partners: deps.Database, AddEntry: deps.AddEntry,
 		Results: func(r *http.Request, v site.Request, i commerce.Influencer) (any, error) {
 			return s.report.PartnerResults(r, v, i)
+		},
+		Days: func(r *http.Request, v site.Request, path string) (any, reports.Query, error) {
+			return s.report.Days(r, v, path)
 		}},
 		deps.Database)
 	links, err := statementlink.NewSigner(config.TokenSecret, config.PreviousTokenSecret)

@@ -13,20 +13,11 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/dashboard/site/texttest"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
-
-// english is the first language.
-func english(t *testing.T) *lang.Printer {
-	t.Helper()
-	l, err := site.LoadTexts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.Of("en")
-}
 
 // keysInUse are the keys, and the beginnings of keys that are put together, that
 // the Go files and the templates ask the catalogue for.
@@ -178,7 +169,7 @@ var formOfKeys = regexp.MustCompile(`^[a-z]+(\.[a-z_0-9]+)+$`)
 
 func TestEveryTextIsThereAndUsed(t *testing.T) {
 	t.Parallel()
-	texts, used := english(t), usedKeys(t)
+	texts, used := texttest.English(t), usedKeys(t)
 	for key, file := range used.whole {
 		inGo := strings.HasSuffix(file, ".go")
 		if !texts.Has(key) && !(inGo && (texts.Has(key+".one") || !isSection(texts, key))) {
@@ -234,7 +225,7 @@ func TestEveryReasonHasWords(t *testing.T) {
 		}
 	}
 	for _, reason := range facts.Reasons() {
-		if got := english(t).T("reason." + string(reason)); got != reason.Words() {
+		if got := texttest.English(t).T("reason." + string(reason)); got != reason.Words() {
 			t.Errorf("%s: %q, and the API says %q", reason, got, reason.Words())
 		}
 	}

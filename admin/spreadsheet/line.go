@@ -128,7 +128,11 @@ func (r *reader) refuse(bad commerce.Violations) {
 		if _, has := r.header[field]; !has {
 			r.header[field] = field
 		}
-		r.problem(field, site.ViolationText(r.Page, v))
+		text := site.ViolationText(r.Page, v)
+		if digits := len(r.cell[field]); field == "document" && (digits == 9 || digits == 10 || digits == 12 || digits == 13) {
+			text += r.Page.T("import.lost_zero")
+		}
+		r.problem(field, text)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package spreadsheet reads a list of influencers as people save it from a spreadsheet: CSV in UTF-8 or
-// Windows-1252, cut by commas, semicolons or tabs, with headers in English or Portuguese.
+// Windows-1252, cut by commas, semicolons or tabs, or an Excel workbook, with headers in English or Portuguese.
 package spreadsheet
 
 import (
@@ -68,15 +68,17 @@ func plain(header string) string {
 type Table struct {
 	Headers []string
 	Columns []string // what each column is read as, one of Fields; empty: it is not read
+	Sheet   string   // name of the workbook's sheet that was read; empty: the file is CSV
+	Sheets  int      // how many visible ones the workbook has
 	text    string
 	rows    []row
 }
 
-// Text is the file in UTF-8, without a byte order mark.
+// Text is the file as CSV in UTF-8, without a byte order mark.
 func (t *Table) Text() string { return t.text }
 
 type row struct {
-	number int // of the line in the file
+	number int // of the line as a spreadsheet counts it: a cell with line breaks is one line
 	cells  []string
 }
 
@@ -85,13 +87,25 @@ func refused(key string, args ...any) error {
 	return &lang.TypedError{Key: key, Args: args}
 }
 
-// Parse cuts a file into cells. Columns are what their headers say. Errors are *lang.TypedError.
-func Parse(raw []byte) (*Table, error) {
+// Parse cuts a file into cells. Columns are what their headers say. A workbook's numbers are written as in the language of the
+// page. Errors are *lang.TypedError.
+func Parse(raw []byte, in *lang.Printer) (*Table, error) {
 	switch {
 	case len(raw) > MaxBytes:
 		return nil, refused("import.too_big", int64(MaxBytes>>20))
-	case bytes.HasPrefix(raw, []byte("PK\x03\x04")), bytes.HasPrefix(raw, []byte("\xd0\xcf\x11\xe0")):
-		return nil, refused("import.workbook")
+	case bytes.HasPrefix(raw, []byte("PK\x03\x04")):
+		text, book, err := workbookText(raw, in)
+		if err != nil {
+			return nil, err
+		}
+		t, err := parseText(text)
+		if err != nil {
+			return nil, err
+		}
+		t.Sheet, t.Sheets = book.sheet, book.sheets
+		return t, nil
+	case bytes.HasPrefix(raw, []byte("\xd0\xcf\x11\xe0")): // a compound file: .xls, and .xlsx under a password
+		return nil, refused("import.old_workbook")
 	}
 	text := string(bytes.TrimPrefix(raw, []byte("\ufeff")))
 	if !utf8.ValidString(text) {
@@ -103,7 +117,15 @@ func Parse(raw []byte) (*Table, error) {
 	switch {
 	case len(text) > MaxBytes: // in UTF-8 it is longer
 		return nil, refused("import.too_big", int64(MaxBytes>>20))
-	case strings.ContainsRune(text, 0):
+	case strings.HasPrefix(strings.TrimSpace(text), "<"): // HTML or XML, which some programs name .xls
+		return nil, refused("import.web_page")
+	}
+	return parseText(text)
+}
+
+// parseText cuts CSV.
+func parseText(text string) (*Table, error) {
+	if strings.ContainsRune(text, 0) {
 		return nil, refused("import.no_text")
 	}
 	reader := csv.NewReader(strings.NewReader(text))
@@ -126,6 +148,7 @@ func Parse(raw []byte) (*Table, error) {
 }
 
 func (t *Table) readRows(reader *csv.Reader) error {
+	breaks := strings.Count(strings.Join(t.Headers, ""), "\n") // within the cells before
 	for {
 		cells, err := reader.Read()
 		var broken *csv.ParseError
@@ -142,6 +165,7 @@ func (t *Table) readRows(reader *csv.Reader) error {
 			return refused("import.too_many_lines", int64(MaxLines))
 		}
 		at, _ := reader.FieldPos(0)
+		at, breaks = at-breaks, breaks+strings.Count(strings.Join(cells, ""), "\n")
 		if len(cells) > len(t.Headers) && strings.TrimSpace(strings.Join(cells[len(t.Headers):], "")) != "" {
 			return refused("import.more_cells", int64(at), int64(len(t.Headers)))
 		}
@@ -149,9 +173,15 @@ func (t *Table) readRows(reader *csv.Reader) error {
 	}
 }
 
-// separator is what cuts the first line most often.
+// separator is what cuts the first line most often, without what stands in quotes.
 func separator(text string) rune {
-	head, _, _ := strings.Cut(text, "\n")
+	inQuotes := false
+	head, _, _ := strings.Cut(strings.Map(func(r rune) rune {
+		if inQuotes = inQuotes != (r == '"'); inQuotes {
+			return -1
+		}
+		return r
+	}, strings.TrimLeft(text, "\r\n")), "\n")
 	best := ','
 	for _, r := range ";\t" {
 		if strings.Count(head, string(r)) > strings.Count(head, string(best)) {

@@ -20,14 +20,7 @@ var errArchived = errors.New("the company is archived, and nothing of it can be 
 	"back into use")
 
 func newCompanyArchive() *cobra.Command {
-	var yes bool
-	cmd := archiveCommand("archive COMPANY", "Archive a company: it takes no events, orders and changes any more", false,
-		func(cmd *cobra.Command, companies []commerce.Company) error {
-			if yes {
-				return nil
-			}
-			return askToArchive(cmd, companies)
-		})
+	cmd := archiveCommand("archive COMPANY", "Archive a company: it takes no events, orders and changes any more", false)
 	cmd.Long = `Archive a company that is used no more. From then on edges refuse its events, the admin
 API refuses its keys, and nothing of it can be changed. Its short links still lead to
 the shop, and are not counted. The dashboard shows it as before. What is owed can still
@@ -37,23 +30,24 @@ tributary company unarchive takes it back into use.
 It asks before it does so. --yes is the answer for a script.`
 	cmd.Example = `  tributary company archive c_…
   tributary company archive c_… --both --yes`
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
 func newCompanyUnarchive() *cobra.Command {
-	cmd := archiveCommand("unarchive COMPANY", "Take an archived company back into use", true, nil)
+	cmd := archiveCommand("unarchive COMPANY", "Take an archived company back into use", true)
 	cmd.Long = `Take an archived company back into use: it takes events, orders and changes again, and its
-keys work again, unless they have ended meanwhile.`
-	cmd.Example = `  tributary company unarchive c_…`
+keys work again, unless they have ended meanwhile.
+
+It asks before it does so. --yes is the answer for a script.`
+	cmd.Example = `  tributary company unarchive c_…
+  tributary company unarchive c_… --both --yes`
 	return cmd
 }
 
-// archiveCommand archives companies, or takes them back. ask may refuse it; nil: nobody is
-// asked.
-func archiveCommand(use, short string, back bool, ask func(cmd *cobra.Command, companies []commerce.Company) error) *cobra.Command {
+// archiveCommand archives companies, or takes them back.
+func archiveCommand(use, short string, back bool) *cobra.Command {
 	var database postgresFlags
-	var both, asJSON bool
+	var both, asJSON, yes bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,8 +70,8 @@ func archiveCommand(use, short string, back bool, ask func(cmd *cobra.Command, c
 			// Of a company that is so already nobody is asked.
 			if left := slices.DeleteFunc(slices.Clone(companies), func(c commerce.Company) bool {
 				return c.ArchivedAt.IsZero() == back
-			}); len(left) > 0 && ask != nil {
-				if err := ask(cmd, left); err != nil {
+			}); len(left) > 0 && !yes {
+				if err := askToArchive(cmd, left, back); err != nil {
 					return err
 				}
 			}
@@ -101,6 +95,7 @@ func archiveCommand(use, short string, back bool, ask func(cmd *cobra.Command, c
 	database.register(cmd.Flags())
 	cmd.Flags().BoolVar(&both, "both", false, "the store's other environment too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }
 
@@ -148,10 +143,14 @@ func archivedWords(c commerce.Company, changed bool) string {
 }
 
 // askToArchive asks at a terminal. Without one it is an error that says how to answer.
-func askToArchive(cmd *cobra.Command, companies []commerce.Company) error {
+func askToArchive(cmd *cobra.Command, companies []commerce.Company, back bool) error {
 	var names []string
 	for _, c := range companies {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", c.CompanyID, printable(c.Name), c.Environment))
+	}
+	if back {
+		return askYes(cmd, strings.Join(names, " and ")+" would take events, orders and changes again, and its API keys would work again",
+			"Type yes to take it back: ")
 	}
 	return askYes(cmd, strings.Join(names, " and ")+" would take no events, orders and changes any more, and its API keys would be refused",
 		"Type yes to archive: ")

@@ -55,7 +55,10 @@ func TestACompanyIsArchivedByAnAnswer(t *testing.T) {
 	if len(list) != 2 || list[0].ArchivedAt == nil || list[1].ArchivedAt == nil || list[0].Changed == list[1].Changed {
 		t.Errorf("%+v", list)
 	}
-	read(f("", 0, "", "unarchive", live.CompanyID, "--both", "--json"))
+	f("no\n", 1, "nothing was changed", "unarchive", live.CompanyID)
+	f("yes\n", 0, live.CompanyID+" (Loja Exemplo, live) is in use again", "unarchive", live.CompanyID)
+	f("", 0, "is archived", "archive", live.CompanyID, "--yes")
+	read(f("", 0, "", "unarchive", live.CompanyID, "--both", "--yes", "--json"))
 	if len(list) != 2 || list[0].ArchivedAt != nil || !list[0].Changed || !list[1].Changed {
 		t.Errorf("%+v", list)
 	}
@@ -80,7 +83,7 @@ func TestARunningInstallationLearnsOfAnArchivedCompany(t *testing.T) {
 			t.Errorf("refused otherwise: %s", said)
 		}
 	}
-	if out, status := command(t, "company", "unarchive", s.company); status != 0 {
+	if out, status := command(t, "company", "unarchive", s.company, "--yes"); status != 0 {
 		t.Fatal(out)
 	}
 	s.edge.is(http.StatusOK, event)

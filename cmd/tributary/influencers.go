@@ -29,7 +29,7 @@ func newInfluencersImport() *cobra.Command {
 	var dryRun, asJSON bool
 	var tag string
 	var hashing secretFlag
-	cmd := companyCommand("import FILE.csv", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
+	cmd := companyCommand("import FILE", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			file, err := os.Open(args[0])
 			if err != nil {
@@ -64,7 +64,7 @@ func newInfluencersImport() *cobra.Command {
 			return err
 		})
 	cmd.Long = `Register a spreadsheet's influencers with links, coupons, fees and details, as the dashboard does.
-The file is CSV in UTF-8 or Windows-1252; its first line names the columns, in English or
+The file is CSV in UTF-8 or Windows-1252, or an .xlsx workbook's first sheet; its first line names the columns, in English or
 Portuguese: ` + strings.Join(spreadsheet.Fields, ", ") + `.
 Other columns are not read. Several links of one line are separated by spaces; a line with a
 coupon needs none. A name that is known already adds to that influencer. Nothing is stored
@@ -106,7 +106,7 @@ func readSpreadsheet(ctx context.Context, db stores, company string, in io.Reade
 	if err != nil {
 		return nil, err
 	}
-	table, err := spreadsheet.Parse(raw)
+	table, err := spreadsheet.Parse(raw, words.file)
 	if err == nil {
 		err = table.Check()
 	}

@@ -80,6 +80,9 @@ var settings = []setting{
 		func(s *commerce.Settings) any { return (*days)(&s.HoldDays) }},
 	{"delivered-hold-days", "delivered_hold_days", "days from an order's delivery, where that is known, until its commission may be paid",
 		func(s *commerce.Settings) any { return (*days)(&s.DeliveredHoldDays) }},
+	{"confirm-decisions", "confirm_decisions",
+		"let a decision about an order count once a second person has confirmed it on the dashboard; there two people turn it off",
+		func(s *commerce.Settings) any { return &s.ConfirmDecisions }},
 	{"retention-days", "retention_days", "days after which events are removed; credits and commissions stay; 0 keeps events for ever",
 		func(s *commerce.Settings) any { return (*days)(&s.RetentionDays) }},
 }

@@ -17,9 +17,9 @@ import (
 )
 
 func newStatement() *cobra.Command {
-	return group("statement", "Close, list, show and pay the influencers' statements, undo payments, and make links to them",
-		newStatementList(), newStatementShow(), newStatementClose(), newStatementPay(), newStatementUndo(), newStatementUnblock(),
-		newStatementLink())
+	return group("statement", "Close, list, show and pay the influencers' statements, withhold of them, undo payments, and make links",
+		newStatementList(), newStatementShow(), newStatementClose(), newStatementWithhold(), newStatementPay(), newStatementUndo(),
+		newStatementUnblock(), newStatementLink())
 }
 
 var statementColumns = []column[commerce.Statement]{

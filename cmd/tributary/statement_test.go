@@ -71,8 +71,22 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	}
 	id := asked[0].ID
 	expect(t, 1, "is not closed yet", "statement", "pay", id, "--paid-at", "2026-05-05T12:00:00Z", "--reference", "PIX 1")
+	expect(t, 1, "is not closed yet", "statement", "withhold", id, "--part", "IRRF=1")
 	fix.Close(company)
 	expect(t, 0, "15.00", "statement", "list", "--state", "closed")
+	for _, bad := range [][]string{{"give --part or --invoice, or --none alone"}, {"or --none alone", "--none", "--invoice", "1"},
+		{"write it as NAME=AMOUNT", "--part", "IRRF"}, {"write it as NAME=AMOUNT", "--part", "IRRF=1,50"},
+		{"no amount of BRL", "--part", "IRRF=1.505"},
+		{"must be greater than 0", "--part", "IRRF=0"}, {"is empty", "--part", "=1"}, {"is there twice", "--part", "a=1", "--part", "A=1"}} {
+		expect(t, statusUsage, bad[0], append([]string{"statement", "withhold", id}, bad[1:]...)...)
+	}
+	expect(t, 1, "more would be withheld than the statement's total", "statement", "withhold", id, "--part", "IRRF=15.01")
+	for range 2 {
+		expect(t, 0, "Ana Prado of 2026-04-30: 12.50 BRL are paid, 2.50 BRL withheld", "statement", "withhold", id, "--part", "IRRF=1.5",
+			"--part", "ISS=1", "--invoice", "NF 118")
+	}
+	expect(t, 0, "IRRF 1.50, ISS 1.00", "statement", "list", "--csv")
+	expect(t, 0, "15.00 BRL are paid, 0.00 BRL withheld", "statement", "withhold", id, "--none")
 	expect(t, 0, "1002   2026-03-01  -5.00", "statement", "show", id)
 	if rows, err := csv.NewReader(strings.NewReader(expect(t, 0, "", "statement", "show", id, "--csv"))).ReadAll(); err != nil ||
 		len(rows) != 3 ||
@@ -96,6 +110,7 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	}
 	expect(t, 1, "was paid on 2026-05-05T12:00:00Z already (PIX 1)", "statement", "pay", id, "--paid-at", "2026-05-06T12:00:00Z",
 		"--reference", "PIX 2")
+	expect(t, 1, "is paid already", "statement", "withhold", id, "--part", "IRRF=1")
 	expect(t, statusUsage, "give --reason", "statement", "undo", id)
 	expect(t, statusUsage, "--reason is empty", "statement", "undo", id, "--reason", " ")
 	expect(t, 0, "Ana Prado of 2026-04-30 is to be paid again: 15.00 BRL", "statement", "undo", id, "--reason", "sent back")
@@ -148,7 +163,7 @@ func TestALinkToAStatementIsMadeAndRevoked(t *testing.T) {
 func TestWrongUsageOfStatementsSaysWhatIsMissing(t *testing.T) {
 	earned(t)
 	const unknown = "019cd7a4-2e00-7000-8000-00000000000f"
-	expect(t, statusUsage, "statement needs a command: list, show, close, pay, undo, unblock, link", "statement")
+	expect(t, statusUsage, "statement needs a command: list, show, close, withhold, pay, undo, unblock, link", "statement")
 	expect(t, statusUsage, "give --end-date or $TRIBUTARY_END_DATE", "statement", "close")
 	expect(t, statusUsage, "in the future", "statement", "close", "--end-date", "2199-01-01")
 	expect(t, statusUsage, "--end-date must be a real date", "statement", "close", "--end-date", "30/04/2026")

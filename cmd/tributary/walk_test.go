@@ -153,10 +153,12 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 	t.Setenv("TRIBUTARY_PASSWORD", "a good long password")
 	more := map[string][]string{
 		"erase": {"--email", "ana@example.com"}, "statement close": {"--end-date", "2026-01-31"},
-		"statement pay":  {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"},
-		"statement undo": {"--reason", "sent back"},
-		"statement link": {"--public-url", "https://painel.example.com"},
-		"company set":    {"--hold-days", "3d"}, "influencers import": nil, "preview": nil, "offsets reset": {"--topic", "events.v1", "--halted"},
+		"statement pay":      {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"},
+		"statement undo":     {"--reason", "sent back"},
+		"statement withhold": {"--none"},
+		"statement link":     {"--public-url", "https://painel.example.com"},
+		"company set":        {"--hold-days", "3d"}, "influencers import": nil, "preview": nil,
+		"offsets reset": {"--topic", "events.v1", "--halted"},
 	}
 	tried := 0
 	for path, cmd := range leaves(t) {

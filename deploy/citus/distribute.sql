@@ -19,7 +19,7 @@ declare
     -- what merchants set up
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
     'former_name', 'influencer_personal', 'influencer_identity', 'self_purchase',
-    'past_setting', 'influencer_unproven', 'evidence_decision', 'audit_log', 'idempotency', 'retention',
+    'past_setting', 'influencer_unproven', 'evidence_decision', 'proposal', 'audit_log', 'idempotency', 'retention',
     -- facts
     'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'evidence_snapshot',

@@ -53,6 +53,7 @@ func (x *Index) explainDecisions(o *Order, decisions facts.Decisions) (list []fa
 			list = append(list, facts.ExplainedDecision{
 				Influencer: x.InfluencerName(d.InfluencerID), InfluencerID: d.InfluencerID, Decision: d.Decision, By: d.Actor,
 				At: d.AcceptedAt.UTC().Format(instantFormat), Reason: d.Reason,
+				ConfirmedBy: d.ConfirmedBy,
 			})
 		}
 	}

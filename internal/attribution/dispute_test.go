@@ -20,7 +20,7 @@ func disputed(c facts.Case, decisions ...string) facts.Case {
 	for i, text := range decisions {
 		influencer, decision, _ := strings.Cut(text, " ")
 		all = append(all, facts.Decision{OrderID: "o1", InfluencerID: influencer, Decision: decision, Rev: int64(i + 1), Actor: "user/u",
-			AcceptedAt: start.Add(time.Duration(i) * 24 * time.Hour), Reason: "she forgot the coupon"})
+			AcceptedAt: start.Add(time.Duration(i) * 24 * time.Hour), Reason: "she forgot the coupon", ConfirmedBy: "user/second"})
 	}
 	c.Decisions = facts.FoldDecisions(all)
 	return c
@@ -68,7 +68,7 @@ func TestADisputeIsDecidedWhateverTheEvidenceSays(t *testing.T) {
 		t.Errorf("losers %+v", l)
 	}
 	if d := o.Explanation.Decisions; len(d) != 1 || d[0].Influencer != "Beto" || d[0].By != "user/u" ||
-		d[0].Reason != "she forgot the coupon" {
+		d[0].Reason != "she forgot the coupon" || d[0].ConfirmedBy != "user/second" {
 		t.Errorf("decisions %+v", d)
 	}
 	late := disputed(sale(nil), "ana deny", "ana deny", "ana deny", "ana deny", "beto assign")

@@ -112,6 +112,9 @@ type Settings struct {
 	// DefaultDeliveredHold.
 	DeliveredHoldDays int
 
+	// ConfirmDecisions: a decision about an order counts once a second person has confirmed it (ADR 30).
+	ConfirmDecisions bool
+
 	// LegalName and TaxID name the store in statements that are closed from now on. Both may be empty; without LegalName they
 	// have the company's name. TaxID is in Brazil a CPF or CNPJ, as NormalDocument returns it.
 	LegalName, TaxID string
@@ -204,12 +207,12 @@ func (s Settings) Check() (bad Violations) {
 		bad.Add("currency", CodeInvalidValue, "%s, such as BRL", err)
 	}
 	bad.addresses("origins", s.Origins, isOrigin,
-		"origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
+		"%q is no origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash")
 	bad.addresses("hosts", s.Hosts, isOwnHost,
-		"host of a store, such as loja.example.com: in ASCII, without scheme, port or path, and nothing under which others have theirs, "+
-			"such as com")
+		"%q is no host of a store, such as loja.example.com: in ASCII, without scheme, port or path, and nothing under which others have "+
+			"theirs, such as com")
 	bad.addresses("passing_hosts", s.PassingHosts, isPassingHost,
-		"host in lower case, such as pay.example.com, or -pay.example.com to take it away")
+		"%q is no host in lower case, such as pay.example.com, or -pay.example.com to take it away")
 	if n := s.Limits.EventsPerSecond; n != 0 && !(n >= 1 && n <= MaxEventsPerSecond) {
 		bad.Add("events_per_second", CodeOutOfRange, "must be from 1 to %d, or 0 for the edge's default", MaxEventsPerSecond)
 	}
@@ -281,6 +284,12 @@ func (d EvidenceDecision) CheckDispute() (bad Violations) {
 	return bad
 }
 
+// CheckReason returns what is wrong with the reason for which a proposal is refused.
+func CheckReason(reason string) (bad Violations) {
+	bad.filled(place{}, "reason", reason, MaxDecisionReason)
+	return bad
+}
+
 // Check returns every rule that a decision breaks.
 func (d EvidenceDecision) Check() (bad Violations) {
 	if !uuidtext.Is(d.InfluencerID) {
@@ -294,6 +303,8 @@ func (d EvidenceDecision) Check() (bad Violations) {
 type SettingsChange struct {
 	CompanyID string
 	Actor     string // for the audit log
+	// ProposedBy asked for it where Actor confirmed it, as a second person; else empty.
+	ProposedBy string
 	// Change changes what it is given. It may be called more than once.
 	Change func(s *Settings)
 }
@@ -315,15 +326,15 @@ func (v *Violations) days(name string, days int) {
 	}
 }
 
-// addresses checks a list of origins or hosts.
-func (v *Violations) addresses(name string, list []string, is func(text string) bool, what string) {
+// addresses checks a list of origins or hosts. format says what is no such address.
+func (v *Violations) addresses(name string, list []string, is func(text string) bool, format string) {
 	v.atMost(name, len(list), MaxListed)
 	for i, text := range list {
 		switch {
 		case len(text) > maxAddress:
 			v.Add(element(name, i).field(""), CodeTooLong, "must have at most %d characters", maxAddress)
 		case !is(text):
-			v.Add(element(name, i).field(""), CodeInvalidValue, "%q is no %s", text, what)
+			v.Add(element(name, i).field(""), CodeInvalidValue, format, text)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Decision struct {
 	Rev          int64  // of the company's rules: of several decisions the highest counts
 	AcceptedAt   time.Time
 	Actor        string // as wire.Commerce's
+	ConfirmedBy  string // the second person, "user/<userId>"; empty: nobody had to confirm it
 	Touches      string // wire.Evidence.Touches: event ids, joined by commas
 
 	Events []Event // those of Touches that are stored; a case has them where Decision is to accept
@@ -106,8 +107,9 @@ func ParseDecision(c wire.Commerce) (Decision, error) {
 	d := Decision{
 		OrderID: body.OrderID, InfluencerID: body.InfluencerID, Decision: body.Decision, Rev: c.Rev,
 		AcceptedAt: c.AcceptedAt.UTC().Truncate(StoredPrecision), Actor: c.Actor,
-		Reason:  strings.ToValidUTF8(body.Reason[:min(len(body.Reason), 4*commerce.MaxDecisionReason)], ""),
-		Touches: strings.Join(body.Touches[:min(len(body.Touches), wire.MaxAccepted)], ","),
+		ConfirmedBy: body.ConfirmedBy,
+		Reason:      strings.ToValidUTF8(body.Reason[:min(len(body.Reason), 4*commerce.MaxDecisionReason)], ""),
+		Touches:     strings.Join(body.Touches[:min(len(body.Touches), wire.MaxAccepted)], ","),
 	}
 	if !commerce.Recordable(d.AcceptedAt) {
 		return Decision{}, ErrTime

@@ -97,6 +97,8 @@ type ExplainedDecision struct {
 	By           string `json:"by"`       // "user/<userId>", "key/<keyId>" or "cli"
 	At           string `json:"at"`       // RFC 3339, UTC, milliseconds
 	Reason       string `json:"reason"`   // of a dispute
+	// ConfirmedBy is the second person, "user/<userId>", where the store wanted one.
+	ConfirmedBy string `json:"confirmed_by,omitempty"`
 }
 
 // Cut is evidence that a limit left out.

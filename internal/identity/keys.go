@@ -49,6 +49,9 @@ func (h *Hasher) Rotating(former *Hasher) (*Hasher, error) {
 	return &Hasher{secret: h.secret, mark: h.mark, former: former}, nil
 }
 
+// Rotates reports whether keys by a former secret are made too.
+func (h *Hasher) Rotates() bool { return h.former != nil }
+
 // Company makes the keys of one company. Country (ISO 3166-1 alpha-2) is where
 // a phone number without a country code belongs; the pepper does not depend on it.
 func (h *Hasher) Company(companyID, country string) Keys {

@@ -93,6 +93,9 @@ func (p *Printer) Sum(minor decimal.Decimal, code string) string {
 	return sign + symbol(code) + "\u00a0" + text
 }
 
+// Point is what stands before decimals: "." or ",".
+func (p *Printer) Point() string { return p.decimal }
+
 // Number writes a decimal with the digits that it has: 12.5 is "12.5" or "12,5".
 func (p *Printer) Number(d decimal.Decimal) string {
 	text := d.String()

@@ -16,8 +16,8 @@ func PartyColumns(p *commerce.Parties) Columns {
 	}
 }
 
-// Withheld joins what is withheld (w) of statements (s): one row each, null where nothing was entered.
+// Withheld joins what is withheld (w) of statements (s) of @company_id: one row each, null where nothing was entered.
 const Withheld = `
 	left join lateral (
 		select h.list, h.total_minor, h.invoice from statement_withholding h
-		where h.company_id = s.company_id and h.statement_id = s.statement_id order by h.rev desc limit 1) w on true`
+		where h.company_id = @company_id and h.statement_id = s.statement_id order by h.rev desc limit 1) w on true`

@@ -127,6 +127,16 @@ func WithTransactor(ctx context.Context, t Transactor) context.Context {
 	return context.WithValue(ctx, transactorKey{}, t)
 }
 
+type undoneKey struct{}
+
+// WithUndone says of all below ctx that it is rolled back, whatever comes of it.
+func WithUndone(ctx context.Context) context.Context {
+	return context.WithValue(ctx, undoneKey{}, true)
+}
+
+// IsUndone reports whether WithUndone said so.
+func IsUndone(ctx context.Context) bool { return ctx.Value(undoneKey{}) != nil }
+
 // Querier is what a transaction, a connection and a pool have in common.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

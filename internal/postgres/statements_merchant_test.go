@@ -137,12 +137,19 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	must(db.DecideEvidence(ctx, author,
 		commerce.EvidenceDecision{OrderID: "o1", InfluencerID: made.InfluencerID, Decision: commerce.EvidenceAccept}))
+	proposalStatements(t, db, author, made.InfluencerID)
 	_, err = db.Influencers(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
 	_, err = db.Influencer(ctx, author.CompanyID, made.InfluencerID)
 	must(err)
 	_, err = db.InfluencersWithCosts(ctx, author.CompanyID, commerce.InfluencerCursor{}, 10)
 	must(err)
+	for place, more := (commerce.ContactsPlace{}), true; more; {
+		place, more, err = db.HashAgain(ctx, place, 10, noon, func(string, string, commerce.Contacts) []commerce.IdentityKey {
+			return []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: facts.KeyEmail.Code(), Key: []byte{1}}}
+		})
+		must(err)
+	}
 	// The directory has a link only as long as it is live.
 	outboxDirectory(t, db)
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
@@ -153,6 +160,32 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	must(db.EraseInfluencer(ctx, author, "", "Ana"))
 	_, err = db.ArchiveInfluencer(ctx, author, "Ana", "")
+	must(err)
+}
+
+func proposalStatements(t *testing.T, db *merchant.Store, author commerce.Author, influencerID string) {
+	must, ctx := mustOf(t), t.Context()
+	rule := func(on bool) {
+		_, _, err := db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: author.CompanyID, Actor: "cli",
+			Change: func(s *commerce.Settings) { s.ConfirmDecisions = on }})
+		must(err)
+	}
+	rule(true)
+	first, second := author, author
+	first.Actor, second.Actor = "user/0195b2c0-0000-7000-8000-00000000000a", "user/0195b2c0-0000-7000-8000-00000000000b"
+	must(db.ProposeDecision(ctx, first, commerce.Proposal{EvidenceDecision: commerce.EvidenceDecision{OrderID: "o1",
+		InfluencerID: influencerID, Decision: commerce.DisputeAssign}}), commerce.ErrNotFound)
+	seen := func() commerce.SeenProposal {
+		must(db.ProposeDecision(ctx, first, commerce.Proposal{EvidenceDecision: commerce.EvidenceDecision{Decision: commerce.RuleOff}}))
+		list, err := db.Proposals(ctx, second)
+		must(err)
+		return commerce.SeenProposal{At: list[0].At}
+	}
+	must(db.EndProposal(ctx, first, seen(), ""))
+	must(db.ConfirmProposal(ctx, second, seen()))
+	rule(true)
+	rule(false)
+	_, err := db.ActorNames(ctx, author.CompanyID, []string{first.Actor})
 	must(err)
 }
 

@@ -215,8 +215,9 @@ type Rule struct {
 type Evidence struct {
 	OrderID      string `json:"orderId"`
 	InfluencerID string `json:"influencerId"`
-	Decision     string `json:"decision"`         // accept | refuse | withdraw, or of a dispute assign | deny | release
-	Reason       string `json:"reason,omitempty"` // in the merchant's words
+	Decision     string `json:"decision"`              // accept | refuse | withdraw, or of a dispute assign | deny | release
+	Reason       string `json:"reason,omitempty"`      // in the merchant's words
+	ConfirmedBy  string `json:"confirmedBy,omitempty"` // the second person, "user/<userId>", where the store wants one
 	// Touches are the event ids of the influencer's touches that the order's explanation
 	// had when it was decided, the newest MaxAccepted: what strangers send later cannot
 	// hide them.

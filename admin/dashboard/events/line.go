@@ -40,6 +40,7 @@ func viewEvent(v site.Request, e *inspect.Event, zone *time.Location) eventLine 
 	if !line.Kept {
 		line.ID = ""
 		fact("code", e.Fault)
+		line.About, line.Mend = site.TextOf(l, "rejected_for."+e.Fault, e.Fault), site.TextOf(l, "mend."+e.Fault, l.T("mend.other"))
 		return line
 	}
 	if t := e.Touch; t.Kind != facts.Direct {
@@ -82,7 +83,11 @@ func viewNotice(v site.Request, value []byte, zone *time.Location) (line eventLi
 	if n.Dropped != nil {
 		for _, reason := range slices.Sorted(maps.Keys(n.Dropped.Counts)) {
 			dropped += n.Dropped.Counts[reason]
-			line.Facts = append(line.Facts, eventFact{reason, v.Lang.Count(n.Dropped.Counts[reason])})
+			text := v.Lang.Count(n.Dropped.Counts[reason])
+			if means := site.TextOf(v.Lang, "drop."+reason, ""); means != "" {
+				text += " · " + means
+			}
+			line.Facts = append(line.Facts, eventFact{reason, text})
 		}
 	}
 	switch {

@@ -63,6 +63,13 @@ func markOf(email string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// closeFailures shows the failed attempts no more. Those that fail from now on are told after the next log-in.
+func (s *Pages) closeFailures(w http.ResponseWriter, r *http.Request, _ site.Request) {
+	s.SetCookie(w, r, failedCookie, site.CookiePath, "", -time.Second)
+	next := site.LocalPath(r.PostForm.Get("next"))
+	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // site.LocalPath leads to our pages alone
+}
+
 // failureNotice returns what a page says about failed attempts, or "".
 func failureNotice(l *lang.Printer, r *http.Request, zone *time.Location) string {
 	cookie, err := r.Cookie(failedCookie)

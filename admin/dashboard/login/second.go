@@ -132,6 +132,7 @@ func (s *Pages) secondStep(w http.ResponseWriter, r *http.Request) {
 	err = s.checkCode(r.Context(), p, r.PostForm.Get("code"))
 	if errors.Is(err, errNotLoggedIn) {
 		s.noteFailure(r.Context(), p.Email, network)
+		s.noteOwnFailure(w, r, p.Email)
 		page.Message = l.T("code.wrong")
 		s.showCode(w, r, http.StatusUnauthorized, page)
 		return

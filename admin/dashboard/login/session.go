@@ -145,7 +145,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			s.ProblemOf(w, r, http.StatusForbidden, "owners_only")
 			return
 		}
-		if r.Method == http.MethodPost && v.Archived() && !page.Always {
+		if r.Method == http.MethodPost && v.Archived() && !page.Always && !page.Pays {
 			s.ProblemOf(w, r, http.StatusForbidden, "archived")
 			return
 		}
@@ -164,8 +164,8 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			v.Done = v.Lang.T(key)
 		}
 		zone := site.ZoneOf(v.Current.Timezone)
-		if v.Notice = failureNotice(v.Lang, r, zone); v.Archived() {
-			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone))))
+		if v.Failures = failureNotice(v.Lang, r, zone); v.Archived() {
+			v.Notice = v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone)))
 		}
 		if at := v.Current.RestoredAt; !at.IsZero() {
 			v.Notice = strings.TrimSpace(v.Notice + " " + v.Lang.T("problem.restored_notice", v.Lang.Time(at.In(zone))))

@@ -3,9 +3,12 @@ package money
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
 )
 
 // closingPage is what templates/closing.html shows: what would be closed up to a day.
@@ -73,6 +76,9 @@ func (s *Pages) previewClosing(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	page := closingPage{EndDate: asked.EndDate, Day: v.Lang.Day(asked.EndDate), Count: int64(len(list)),
 		Back: site.StorePath(site.PayoutsPath, v.Current.CompanyID)}
+	slices.SortStableFunc(list, func(a, b commerce.Statement) int {
+		return strings.Compare(fold.Name(a.Influencer), fold.Name(b.Influencer))
+	})
 	total, seen := sums{}, map[string]bool{}
 	for _, st := range list {
 		row := closingRow{ID: st.InfluencerID, Influencer: st.Influencer, Total: v.Lang.Sum(st.TotalMinor, st.Currency),

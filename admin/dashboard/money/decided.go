@@ -1,6 +1,7 @@
 package money
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,18 +14,19 @@ import (
 )
 
 // decided tells what was decided about the order, by whom and why, and what can be decided.
-func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x facts.Explanation, zone *time.Location) {
+func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x facts.Explanation, last account.AuditEntry,
+	zone *time.Location) {
 	page.Dispute = site.StorePath(disputePath, v.Current.CompanyID, "id", page.ID)
-	var last account.AuditEntry
-	if done := strings.HasPrefix(r.URL.Query().Get("done"), "decided_"); done || len(x.Decisions) > 0 {
-		// Without the name, the decision is told all the same.
-		last, _ = s.LastChange(r.Context(), v.Current.CompanyID, page.ID)
+	var actors []string
+	for _, d := range x.Decisions {
+		actors = append(actors, d.By, d.ConfirmedBy)
+	}
+	// Without the names the decisions are told all the same.
+	names, _ := s.db.ActorNames(r.Context(), v.Current.CompanyID, actors)
+	name := func(actor string) string {
+		return site.ActorWords(v.Lang, account.AuditEntry{Actor: actor, Name: names[actor]})
 	}
 	for _, d := range x.Decisions {
-		who := account.AuditEntry{Actor: d.By}
-		if last.Actor == d.By {
-			who.Name = last.Name
-		}
 		when := d.At
 		if at, err := time.Parse(time.RFC3339, d.At); err == nil {
 			when = v.Lang.Time(at.In(zone))
@@ -33,7 +35,11 @@ func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x fact
 		if d.Reason != "" {
 			what += " (" + d.Reason + ")"
 		}
-		page.Decided = append(page.Decided, v.Lang.T("dispute.decided_by", site.ActorWords(v.Lang, who), when, what))
+		if d.ConfirmedBy == "" {
+			page.Decided = append(page.Decided, v.Lang.T("dispute.decided_by", name(d.By), when, what))
+		} else {
+			page.Decided = append(page.Decided, v.Lang.T("dispute.confirmed_by", name(d.By), when, what, name(d.ConfirmedBy)))
+		}
 	}
 	// The last decision may be on its way to the processor.
 	page.Changing = page.Changing || strings.HasSuffix(last.Action, ".assign") && !slices.ContainsFunc(x.Decisions,
@@ -54,6 +60,15 @@ func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x fact
 			page.Withdraw = append(page.Withdraw, of)
 		}
 	}
+}
+
+// refusedWords says that the last change was that somebody refused a proposal, and why; empty: it was another one.
+func refusedWords(v site.Request, last account.AuditEntry, zone *time.Location) string {
+	var detail struct{ Reason string }
+	if !strings.HasSuffix(last.Action, ".refuse_proposal") || json.Unmarshal([]byte(last.Detail), &detail) != nil {
+		return ""
+	}
+	return v.Lang.T("proposal.refused", site.ActorWords(v.Lang, last), v.Lang.Time(last.At.In(zone)), detail.Reason)
 }
 
 func denied(x facts.Explanation, influencerID string) bool {

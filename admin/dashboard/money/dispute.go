@@ -2,6 +2,7 @@ package money
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -28,11 +31,12 @@ type decidePage struct {
 	ID, Back string
 	Credited string // who is paid now
 	Form     *site.Form
-	Action   string                                    // where the decision goes
-	Question string                                    // what is to be confirmed; empty: the form is shown
-	Hidden   map[string]string                         // the decision, in the page that asks
-	Known    bool                                      // what would change was computed
-	Changes  []struct{ From, To, FromIs, ToIs string } // a line each currency; none: nothing changes
+	Action   string            // where the decision goes
+	Question string            // what is to be confirmed; empty: the form is shown
+	Hidden   map[string]string // the decision, in the page that asks
+	Known    bool              // what would change was computed
+	Changes  []changeLine      // a line each currency; none: nothing changes
+	Second   bool              // a second person has to confirm it
 }
 
 // decideEvidence is what the merchant decides about an influencer's link, as
@@ -106,6 +110,9 @@ func (s *Pages) disputeForm(r *http.Request, v site.Request, e commerce.Explaine
 	if chosen == "" && decision == commerce.DisputeDeny {
 		chosen = e.Sale.InfluencerID
 	}
+	if chosen == "" {
+		chosen = decidedOne(e.Explanation)
+	}
 	options := []site.Option{{Label: v.Lang.T("dispute.choose")}}
 	for _, i := range list {
 		options = append(options, site.Option{Value: i.InfluencerID, Label: i.Name})
@@ -114,6 +121,21 @@ func (s *Pages) disputeForm(r *http.Request, v site.Request, e commerce.Explaine
 	f.Add(site.Field{Name: "influencer", Type: "select", Value: chosen, Options: options})
 	f.Add(site.Field{Name: "reason", Required: true, Max: commerce.MaxDecisionReason})
 	return f, nil
+}
+
+// decidedOne is the influencer about whom the store has decided; empty where that is nobody or several.
+func decidedOne(explanation []byte) (influencerID string) {
+	var x facts.Explanation
+	if json.Unmarshal(explanation, &x) != nil { // there is none yet
+		return ""
+	}
+	for _, d := range x.Decisions {
+		if influencerID != "" && influencerID != d.InfluencerID {
+			return ""
+		}
+		influencerID = d.InfluencerID
+	}
+	return influencerID
 }
 
 // decideDispute decides a dispute, as POST /order/{orderId}/assignment does. What it changes is
@@ -132,52 +154,93 @@ func (s *Pages) decideDispute(w http.ResponseWriter, r *http.Request, v site.Req
 	s.decide(w, r, v, decision, r.PostForm.Get("step") != "save", v.Lang.T("dispute.ask"))
 }
 
-// decide makes a decision, or asks whether it is to be made.
+// decide makes a decision, or asks whether it is to be made. Where the store wants a second person, the decision is proposed.
 func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request, decision commerce.EvidenceDecision, asks bool,
 	question string) {
 	sale, err := s.saleOf(r, v)
+	var company commerce.Company
+	if err == nil {
+		company, err = s.db.Company(r.Context(), v.Current.CompanyID)
+	}
 	if err == nil {
 		decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
-		change := func(ctx context.Context) error { return s.db.DecideEvidence(ctx, s.Author(v), decision) }
 		if asks && s.previews != nil {
-			if s.ask(w, r, v, sale, question, change) {
+			if s.ask(w, r, v, sale, question, company.ConfirmDecisions, decision) {
 				return
 			}
 		}
-		err = s.OnKafka(r, v, change(r.Context()))
+		if company.ConfirmDecisions {
+			moves, known, _ := s.movesOf(r, v, decision)
+			err = s.db.ProposeDecision(r.Context(), s.Author(v), commerce.Proposal{EvidenceDecision: decision, Moves: movesText(moves, known)})
+		} else {
+			err = s.OnKafka(r, v, s.db.DecideEvidence(r.Context(), s.Author(v), decision))
+		}
 	}
-	switch {
-	case errors.Is(err, commerce.ErrNotFound):
-		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
-		return
-	case errors.Is(err, commerce.ErrTooManyDecisions):
-		s.ProblemOf(w, r, http.StatusConflict, "too_many_decisions")
-		return
-	case err != nil:
-		s.Unavailable(w, r, err)
+	if err != nil {
+		s.refusedDecision(w, r, err)
 		return
 	}
+	done := map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
+		commerce.EvidenceWithdraw: "decided_withdraw", commerce.DisputeAssign: "decided_assign", commerce.DisputeDeny: "decided_deny",
+		commerce.DisputeRelease: "decided_release"}[decision.Decision]
 	to := site.OrderPath(v.Current.CompanyID, decision.OrderID)
-	if r.PostForm.Get("from") == "reviews" {
+	switch fromReviews := r.PostForm.Get("from") == "reviews"; {
+	case company.ConfirmDecisions:
+		if done = "proposed"; fromReviews {
+			to = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+		}
+	case fromReviews:
 		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
 	}
-	site.Done(w, r, to, map[string]string{commerce.EvidenceAccept: "decided_accept", commerce.EvidenceRefuse: "decided_refuse",
-		commerce.EvidenceWithdraw: "decided_withdraw", commerce.DisputeAssign: "decided_assign", commerce.DisputeDeny: "decided_deny",
-		commerce.DisputeRelease: "decided_release"}[decision.Decision])
+	site.Done(w, r, to, done)
+}
+
+// refusedDecision answers why a decision was neither made nor proposed.
+func (s *Pages) refusedDecision(w http.ResponseWriter, r *http.Request, err error) {
+	for _, of := range []struct {
+		err    error
+		status int
+		key    string
+	}{{commerce.ErrNotFound, http.StatusNotFound, "no_order"}, {commerce.ErrTooManyDecisions, http.StatusConflict, "too_many_decisions"},
+		{commerce.ErrProposed, http.StatusConflict, "proposed"}, {commerce.ErrTooManyProposals, http.StatusConflict, "too_many_proposals"},
+		{commerce.ErrNeedsSecond, http.StatusConflict, "stale"}, {commerce.ErrNoSecondNeeded, http.StatusConflict, "stale"}} {
+		if errors.Is(err, of.err) {
+			s.ProblemOf(w, r, of.status, of.key)
+			return
+		}
+	}
+	s.Unavailable(w, r, err)
+}
+
+// movesOf returns what a decision would change about the order. known is false where that cannot be found out now; refused is
+// why the decision cannot be made.
+func (s *Pages) movesOf(r *http.Request, v site.Request, decision commerce.EvidenceDecision) (moves []preview.Move, known bool,
+	refused error) {
+	if s.previews == nil {
+		return nil, false, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), decisionPreview)
+	defer cancel()
+	answer, err := s.previews.Preview(ctx, v.Current.CompanyID, func(ctx context.Context) error {
+		refused = s.db.DecideEvidence(ctx, s.Author(v), decision)
+		return refused
+	})
+	switch {
+	case err == nil:
+		return answer.Moves, true, nil
+	case refused != nil && ctx.Err() == nil:
+		return nil, false, refused
+	}
+	s.Log.Warn("dashboard: a decision could not be previewed", "company", v.Current.CompanyID, "error", err)
+	return nil, false, nil
 }
 
 // ask shows what a decision would change about the order, and asks whether to make it. It
-// returns false where the change is refused: making it says why.
-func (s *Pages) ask(w http.ResponseWriter, r *http.Request, v site.Request, sale commerce.ExplainedSale, question string,
-	change func(ctx context.Context) error) bool {
-	ctx, cancel := context.WithTimeout(r.Context(), decisionPreview)
-	defer cancel()
-	var refused error
-	answer, err := s.previews.Preview(ctx, v.Current.CompanyID, func(ctx context.Context) error {
-		refused = change(ctx)
-		return refused
-	})
-	if refused != nil && ctx.Err() == nil {
+// returns false where the decision is refused: making it says why.
+func (s *Pages) ask(w http.ResponseWriter, r *http.Request, v site.Request, sale commerce.ExplainedSale, question string, second bool,
+	decision commerce.EvidenceDecision) bool {
+	moves, known, refused := s.movesOf(r, v, decision)
+	if refused != nil {
 		return false
 	}
 	page, failed := s.decidePage(r, v, sale)
@@ -185,22 +248,26 @@ func (s *Pages) ask(w http.ResponseWriter, r *http.Request, v site.Request, sale
 		s.Unavailable(w, r, failed)
 		return true
 	}
-	page.Question, page.Known, page.Hidden = question, err == nil, map[string]string{}
+	page.Question, page.Known, page.Hidden, page.Second = question, known, map[string]string{}, second
 	for _, name := range []string{"influencer", "decision", "reason", "from", site.VersionField} {
 		if value := r.PostForm.Get(name); value != "" {
 			page.Hidden[name] = value
 		}
 	}
-	if err != nil {
-		s.Log.Warn("dashboard: a decision could not be previewed", "company", v.Current.CompanyID, "error", err)
-	} else {
-		for _, m := range answer.Moves {
-			var line struct{ From, To, FromIs, ToIs string }
-			line.From, line.FromIs = site.ShareWords(v.Lang, m.From)
-			line.To, line.ToIs = site.ShareWords(v.Lang, m.To)
-			page.Changes = append(page.Changes, line)
-		}
-	}
+	page.Changes = changesOf(v.Lang, moves)
 	s.Render(w, r, http.StatusOK, "decide.html", page)
 	return true
+}
+
+// changeLine is who has what of an order before and after, in one currency.
+type changeLine struct{ From, To, FromIs, ToIs string }
+
+func changesOf(l *lang.Printer, moves []preview.Move) (list []changeLine) {
+	for _, m := range moves {
+		var line changeLine
+		line.From, line.FromIs = site.ShareWords(l, m.From)
+		line.To, line.ToIs = site.ShareWords(l, m.To)
+		list = append(list, line)
+	}
+	return list
 }

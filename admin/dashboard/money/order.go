@@ -29,6 +29,7 @@ type orderPage struct {
 	Again     string // what the page asks for by itself until it is as it will be; empty: it is
 	Clean     string // path of this page
 	Keys      []keyLine
+	NoKeys    string // why there are none
 	Touches   []touchLine
 	Losers    []string
 	Items     []boughtLine
@@ -52,9 +53,11 @@ type orderPage struct {
 	Ledger    []ledgerLine
 	Net       []string
 	WhatIf    []string
-	Decided   []string // what was decided in disputes: a sentence each
-	Dispute   string   // path of the page that decides one
-	Withdraw  []whose  // about whose links something was decided
+	Decided   []string     // what was decided in disputes: a sentence each
+	Refused   string       // that a proposal was refused last, and why; empty: none was
+	Proposal  *proposalRow // what waits for a second person; nil: nothing does
+	Dispute   string       // path of the page that decides one
+	Withdraw  []whose      // about whose links something was decided
 	Models    []modelLine
 }
 
@@ -137,6 +140,9 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
+	// Without the last change the order is shown all the same.
+	last, _ := s.LastChange(r.Context(), v.Current.CompanyID, id)
+	page.Refused = refusedWords(v, last, zone)
 	page.ledger(v.Lang, e, zone)
 	if e.Sale.InfluencerID != "" {
 		page.Verdict = verdict(v.Lang, e.Sale, false)
@@ -149,10 +155,17 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		} else {
 			page.Explained, page.Changing = true, e.Recomputing
 			page.explain(v.Lang, x, e.Sale, zone)
-			s.decided(r, v, &page, x, zone)
+			s.decided(r, v, &page, x, last, zone)
 		}
 	}
-	if done := r.URL.Query().Get("done"); page.Decide != "" && (done == "decided_accept" || done == "decided_refuse") {
+	if p, err := s.proposalOf(r, v, id); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	} else if p != nil {
+		row := s.proposalRow(v, p)
+		page.Proposal = &row
+	}
+	if done := r.URL.Query().Get("done"); page.Decide != "" && slices.Contains(releasesReview, done) {
 		page.Changing, page.Decide = true, "" // the decision is on its way to the processor
 	}
 	if page.Clean = site.OrderPath(v.Current.CompanyID, e.Sale.OrderID); !page.Explained || page.Changing {
@@ -160,6 +173,9 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	s.Render(w, r, http.StatusOK, "order.html", page)
 }
+
+// releasesReview is what a form before did after which an order leaves the review in a moment.
+var releasesReview = []string{"decided_accept", "decided_refuse", "proposal_confirmed"}
 
 // verdict says who is credited and why. unpaid: no commission is owed, whatever
 // the order's status.
@@ -199,6 +215,7 @@ func (p *orderPage) ledger(l *lang.Printer, e commerce.ExplainedSale, zone *time
 }
 
 func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.Sale, zone *time.Location) {
+	var unseen []string // what the order has, where no key led to a visitor
 	for _, k := range x.Keys {
 		name, about := site.KeyWords(l, string(k.Kind))
 		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
@@ -211,6 +228,12 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 		if (k.Visitors > 0 || k.Hub) && !slices.Contains(p.Keys, line) { // else it says nothing
 			p.Keys = append(p.Keys, line)
 		}
+		if !slices.Contains(unseen, name) {
+			unseen = append(unseen, name)
+		}
+	}
+	if p.NoKeys = l.T("order.no_keys"); len(unseen) > 0 {
+		p.NoKeys = l.T("order.unseen_keys", site.JoinAnd(l, unseen))
 	}
 	for _, t := range x.Touches {
 		p.Touches = append(p.Touches, viewTouch(l, t, zone))
@@ -225,6 +248,11 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	}
 	p.Details = append(typedCode(l, x, sale), orderDetails(l, x, sale.Currency, zone)...)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
+	if x.Payout.Winner == nil && slices.ContainsFunc(x.Decisions, func(d facts.ExplainedDecision) bool {
+		return d.Decision == commerce.DisputeDeny || d.Decision == commerce.EvidenceRefuse
+	}) {
+		p.Verdict = l.T("verdict.denied")
+	}
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)

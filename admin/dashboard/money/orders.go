@@ -47,6 +47,10 @@ func (s *Pages) orderRoutes() []site.Route {
 		{Pattern: "POST /dashboard/order/evidence", Owner: true, Handle: s.decideEvidence},
 		{Pattern: "GET " + disputePath, Owner: true, Handle: s.disputePage},
 		{Pattern: "POST " + disputePath, Owner: true, Handle: s.decideDispute},
+		{Pattern: "GET " + proposalPath, Handle: s.proposal},
+		{Pattern: "POST " + proposalPath + "/confirm", Owner: true, Pays: true, Handle: s.confirmProposal},
+		{Pattern: "POST " + proposalPath + "/end", Owner: true, Pays: true, Handle: s.endProposal},
+		{Pattern: "POST " + proposalPath + "/off", Owner: true, Handle: s.proposeOff},
 		{Pattern: "GET " + site.OrdersPath, Handle: s.orders},
 	}
 }

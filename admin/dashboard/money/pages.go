@@ -40,7 +40,7 @@ type Database interface {
 	// Influencer returns commerce.ErrNotFound for one that is archived or not there.
 	Influencer(ctx context.Context, companyID, influencerID string) (commerce.Influencer, error)
 	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
-	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
+	proposals
 	DaySales(ctx context.Context, companyID, day string, before commerce.Cursor, limit int) (commerce.DaySales, error)
 	DaySalesOf(ctx context.Context, companyID, day string, orderIDs []string) (commerce.DaySales, error)
 	SalesSince(ctx context.Context, companyID, day string, since commerce.Cursor, limit int) ([]commerce.Sale, error)
@@ -55,6 +55,21 @@ type Database interface {
 	FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error)
 	SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error)
 	Reviews(ctx context.Context, companyID string, before commerce.Cursor, limit int) ([]commerce.Review, error)
+}
+
+// proposals are decisions about orders, and those that wait for a second person.
+type proposals interface {
+	// DecideEvidence returns commerce.ErrNeedsSecond where the decision is to be proposed.
+	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
+	// ProposeDecision may return commerce.ErrNoSecondNeeded, ErrProposed, ErrTooManyProposals, ErrTooManyDecisions and ErrNotFound.
+	ProposeDecision(ctx context.Context, author commerce.Author, p commerce.Proposal) error
+	Proposals(ctx context.Context, author commerce.Author) ([]commerce.Proposal, error)
+	// ConfirmProposal may return commerce.ErrSamePerson, ErrOrderChanged, ErrProposalEnded, ErrConflict, ErrNotFound and
+	// ErrTooManyDecisions; EndProposal the same but the first two and the last.
+	ConfirmProposal(ctx context.Context, author commerce.Author, seen commerce.SeenProposal) error
+	EndProposal(ctx context.Context, author commerce.Author, seen commerce.SeenProposal, reason string) error
+	// ActorNames returns the e-mails of people and the names of keys.
+	ActorNames(ctx context.Context, companyID string, actors []string) (map[string]string, error)
 }
 
 // statements is what is owed and paid.

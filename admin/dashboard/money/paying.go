@@ -30,6 +30,7 @@ type chosenPage struct {
 
 type chosenRow struct {
 	Version, Number, Influencer, Period, Total, Link string
+	Notes                                            []string // that the key is another one
 }
 
 // typedPayment reads the day and the reference of a form. ok is false where one is not good.
@@ -102,10 +103,10 @@ func (s *Pages) undoPayment(w http.ResponseWriter, r *http.Request, v site.Reque
 	}
 }
 
-// chosenOf reads the statements that a form chose by their versions, or, with "all", those that are to be paid. ok is false
+// chosenOf reads the statements that a form chose by their versions, or, with "all" or "all_links", those that are to be paid. ok is false
 // where it chose none or too many.
 func (s *Pages) chosenOf(r *http.Request, v site.Request) (list []commerce.Statement, versions map[string]string, ok bool, err error) {
-	if r.PostForm.Get("all") != "" {
+	if r.PostForm.Get("all") != "" || r.PostForm.Get("do") == "all_links" {
 		list, err = s.dueStatements(r.Context(), v)
 		if err != nil || len(list) == 0 {
 			return nil, nil, false, err
@@ -150,7 +151,7 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		s.payAlert(w, r, v, http.StatusUnprocessableEntity, "none_chosen")
 		return
 	}
-	page := chosenPage{Links: r.PostForm.Get("do") == "links", Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
+	page := chosenPage{Links: strings.HasSuffix(r.PostForm.Get("do"), "links"), Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
 	if page.Links {
 		err = s.linksTo(r, v, &page, list)
 	} else {
@@ -163,6 +164,11 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		if page.Hidden = len(list) > commerce.MostPaidAtOnce; page.Hidden {
 			list = list[:commerce.MostPaidAtOnce]
 		}
+		to, err := s.payeesOf(r.Context(), v.Current.CompanyID, list)
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
 		total := sums{}
 		for _, st := range list {
 			if st.State != commerce.StatementClosed || st.Carried {
@@ -170,7 +176,9 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 				return
 			}
 			total.add(st.Currency, st.NetMinor())
-			page.List = append(page.List, chosenRowOf(v, st, versions[st.StatementID]))
+			row := chosenRowOf(v, st, versions[st.StatementID])
+			row.Notes = to.keyNotes(v, st)
+			page.List = append(page.List, row)
 		}
 		page.Sums = total.lines(v.Lang, v.Current.Currency)
 		page.Count = int64(len(page.List))

@@ -31,6 +31,7 @@ type payoutsPage struct {
 	Form      *site.Form
 	List      []balanceRow
 	Hidden    bool  // there are more
+	Proposed  int64 // how many decisions wait for a second person
 	Waiting   bool  // some wait for a decision
 	Waiting64 int64 // how many, up to a page
 	Reviews   string
@@ -60,6 +61,10 @@ type balanceRow struct {
 // reviewsPage is what templates/reviews.html shows.
 type reviewsPage struct {
 	site.Head
+	Proposals   []proposalRow // what waits for a second person
+	Proposed    int64         // how many
+	Rule        bool          // decisions need a second person
+	RuleEnds    bool          // it is proposed to turn that off
 	List        []reviewRow
 	More, First string
 	Clean       string // path of this page
@@ -72,7 +77,8 @@ type reviewRow struct {
 	Who                         string // path of the influencer's page
 	Commission, Reason          string
 	Touches                     []touchLine
-	Decided                     bool // just now: it goes from here in a moment
+	Decided                     bool   // just now: it goes from here in a moment
+	Proposal                    string // path of what was proposed about it; empty: nothing was
 }
 
 // statementsPage is what templates/statements.html shows.
@@ -172,6 +178,12 @@ func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Reque
 		return
 	}
 	page.Waiting, page.Waiting64 = len(waiting) > 0, int64(len(waiting))
+	proposed, err := s.db.Proposals(r.Context(), s.Author(v))
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.Proposed = int64(len(proposed))
 	total := map[string]sums{}
 	for _, kind := range slices.Concat(payableParts, otherSums, []string{"payable"}) {
 		total[kind] = sums{}
@@ -229,17 +241,25 @@ func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) 
 		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
 		page.More = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "before", older.String())
 	}
-	ids := make([]string, len(list))
+	ids := make([]string, len(list), len(list)+1)
 	for i, review := range list {
 		ids[i] = review.Sale.OrderID
 	}
-	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, ids...); err != nil {
+	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, append(ids, v.Current.CompanyID)...); err == nil {
+		err = s.waitingProposals(r, v, &page)
+	}
+	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
 	zone := site.ZoneOf(v.Current.Timezone)
 	for _, review := range list {
 		row := s.viewReview(v, review, zone)
+		for _, p := range page.Proposals {
+			if p.ID == row.ID {
+				row.Proposal = p.Href
+			}
+		}
 		row.Decided = row.ID == r.URL.Query().Get("decided")
 		page.Again = page.Again || row.Decided
 		page.List = append(page.List, row)

@@ -35,6 +35,7 @@ type pixRow struct {
 	Notes                                []string // that the key is another one
 	NewKey, Changed                      string   // the key that waits for a second person, and when it changed; empty: none waits
 	InfluencerID                         string
+	Tell                                 *site.PayeeMessage // to the influencer's former e-mail, beside NewKey; nil: none
 }
 
 // dueStatements reads the statements that are to be paid, at most commerce.MostPaidAtOnce and one.
@@ -74,6 +75,18 @@ func (p payees) code(st commerce.Statement, at time.Time) (code string, key comm
 		code, err = st.BRCode(parties, details, at)
 	}
 	return code, key, err
+}
+
+// keyNotes says that the influencer's key is another one than at the closing, and than at the last payment.
+func (p payees) keyNotes(v site.Request, st commerce.Statement) (notes []string) {
+	details := p.details[st.InfluencerID]
+	if p.parties[st.StatementID].PixChangedSince(details) {
+		notes = append(notes, v.Lang.T("pix.changed_since_closing"))
+	}
+	if details.PixChangedSince(p.lastPaid[st.InfluencerID]) {
+		notes = append(notes, v.Lang.T("pix.changed_since_payment"))
+	}
+	return notes
 }
 
 // whyNoCode says why there is no BR Code.
@@ -134,16 +147,12 @@ func (s *Pages) pixRow(v site.Request, st commerce.Statement, to payees) pixRow 
 	if row.Code, row.Key = code, key.Key; err != nil {
 		row.Why = whyNoCode(v, err)
 	}
+	row.Notes = to.keyNotes(v, st)
 	details := to.details[st.InfluencerID]
 	changed := details.Changed[commerce.DetailPix]
-	if to.parties[st.StatementID].PixChangedSince(details) {
-		row.Notes = append(row.Notes, v.Lang.T("pix.changed_since_closing"))
-	}
-	if paid := to.lastPaid[st.InfluencerID]; !paid.IsZero() && changed.At.After(paid) {
-		row.Notes = append(row.Notes, v.Lang.T("pix.changed_since_payment"))
-	}
 	if details.Pix.Key != "" && !details.PixConfirmed && (key != details.Pix || errors.Is(err, commerce.ErrNewPixKey)) {
 		row.NewKey, row.Changed = details.Pix.Key, strconv.FormatInt(changed.At.UnixMicro(), 10)
+		row.Tell = site.TellPayee(v.Lang, v.Current.Name, st.Influencer, details, s.Now())
 	}
 	return row
 }
@@ -156,7 +165,7 @@ func (s *Pages) confirmPix(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_form")
 		return
 	}
-	err = s.db.ConfirmPix(r.Context(), s.Author(v), id, time.UnixMicro(micros).UTC())
+	err = s.OnKafka(r, v, s.db.ConfirmPix(r.Context(), s.Author(v), id, time.UnixMicro(micros).UTC()))
 	switch _, stale := s.StaleWords(r, err); {
 	case errors.Is(err, commerce.ErrSamePerson):
 		s.showPix(w, r, v, http.StatusForbidden, v.Lang.T("pix.same_person"))

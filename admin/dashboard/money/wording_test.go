@@ -9,20 +9,10 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/dashboard/site/texttest"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
-	"github.com/tributary-io/tributary/internal/lang"
 )
-
-// english is the first language.
-func english(t *testing.T) *lang.Printer {
-	t.Helper()
-	l, err := site.LoadTexts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.Of("en")
-}
 
 func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	t.Parallel()
@@ -32,7 +22,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	}
 	f := func(cause, want string) {
 		t.Helper()
-		if got := causeWords(english(t), cause, zone); got != want {
+		if got := causeWords(texttest.English(t), cause, zone); got != want {
 			t.Errorf("%s: %q, want %q", cause, got, want)
 		}
 	}
@@ -41,7 +31,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
 	f("rule 6 settings", "settings changed (revision 6)")
-	f("evidence 9", "your decision (revision 9)")
+	f("evidence 9", "your decision")
 	f("copy 0195b2c0-0000-7000-8000-000000000000", "an earlier visit came later")
 	f("rule 7", "rule 7")
 	f("something else", "something else")
@@ -52,7 +42,7 @@ func TestLedgerEntriesNameTheirAgreement(t *testing.T) {
 	f := func(fixed int64, share, entry, order, want string) {
 		t.Helper()
 		l := commerce.LedgerEntry{FixedFeeMinor: fixed, VarFee: decimal.RequireFromString(share), Currency: entry}
-		if got := strings.ReplaceAll(agreement(english(t), l, order), "\u00a0", " "); got != want {
+		if got := strings.ReplaceAll(agreement(texttest.English(t), l, order), "\u00a0", " "); got != want {
 			t.Errorf("%d and %s%% in %s of an order in %s: %q, want %q", fixed, share, entry, order, got, want)
 		}
 	}
@@ -77,7 +67,7 @@ func TestWhatIfSpeaksOnlyOfEvidenceThatTheOrderHas(t *testing.T) {
 			&x); err != nil {
 			t.Fatal(err)
 		}
-		got := strings.ReplaceAll(strings.Join(whatIf(english(t), x), "|"), "\u00a0", " ")
+		got := strings.ReplaceAll(strings.Join(whatIf(texttest.English(t), x), "|"), "\u00a0", " ")
 		if got != strings.Join(want, "|") {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -94,7 +84,7 @@ func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
 	t.Parallel()
 	f := func(cause, want string) {
 		t.Helper()
-		if got := takenBack(english(t), cause); got != want {
+		if got := takenBack(texttest.English(t), cause); got != want {
 			t.Errorf("%s: %q, want %q", cause, got, want)
 		}
 	}
@@ -109,11 +99,11 @@ func TestEachReasonOfNoPayHasWords(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []facts.Reason{facts.ReasonNoWinner, facts.ReasonHidden, facts.ReasonBase, facts.ReasonRecurring,
 		facts.ReasonNoCost, facts.ReasonTooLittle, facts.ReasonOutOfRange} {
-		if got := unpaidWords(english(t), reason); len(got) < len("Nothing is owed: .")+10 {
+		if got := unpaidWords(texttest.English(t), reason); len(got) < len("Nothing is owed: .")+10 {
 			t.Errorf("%s: %q", reason, got)
 		}
 	}
-	if got := unpaidWords(english(t), ""); got != "" {
+	if got := unpaidWords(texttest.English(t), ""); got != "" {
 		t.Errorf("no reason: %q", got)
 	}
 }
@@ -137,7 +127,7 @@ func TestEveryModelHasWords(t *testing.T) {
 // A statement names what a line is of: an order by its id, the rest in words.
 func TestALineIsNamed(t *testing.T) {
 	t.Parallel()
-	l := english(t)
+	l := texttest.English(t)
 	for want, line := range map[string]commerce.StatementLine{
 		"1001":                         {OrderID: "1001"},
 		"Fixed amount that was agreed": {OrderID: commerce.AccountOf(commerce.OfAgreement, "k")},

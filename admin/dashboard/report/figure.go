@@ -10,12 +10,15 @@ import (
 // percentages are the quotients that are written as parts of a hundred.
 var percentages = map[string]bool{"attributed_share": true, "conversion": true, "share": true}
 
-// figureOf writes a metric of a row as people read it: "–" where a quotient has none.
+// noFigure stands where a quotient has no value, or one that says nothing.
+const noFigure = "–"
+
+// figureOf writes a metric of a row as people read it, or noFigure.
 func figureOf(l *lang.Printer, r *reports.Report, row reports.Row, name string) string {
 	column := r.Spec.Column(name)
 	value, ok := r.Value(row, column)
 	if !ok {
-		return "–"
+		return noFigure
 	}
 	switch r.Spec.Metrics[column].Kind {
 	case reports.Money, reports.MoneyRatio:
@@ -25,7 +28,7 @@ func figureOf(l *lang.Printer, r *reports.Report, row reports.Row, name string) 
 	case reports.Share, reports.Ratio, reports.Portion:
 	}
 	if name == "conversion" && value.GreaterThan(decimal.NewFromInt(1)) {
-		return "–" // orders came without visits: it says nothing
+		return noFigure // orders came without visits: it says nothing
 	}
 	if percentages[name] {
 		return l.Share(value, decimal.NewFromInt(1))
@@ -41,15 +44,17 @@ func changeOf(l *lang.Printer, r *reports.Report, name string) string {
 	}
 	before := figureOf(l, r.Comparison, r.Comparison.Totals, name)
 	column := r.Spec.Column(name)
-	now, known := r.Value(r.Totals, column)
-	then, knownThen := r.Comparison.Value(r.Comparison.Totals, column)
+	now, _ := r.Value(r.Totals, column)
+	then, _ := r.Comparison.Value(r.Comparison.Totals, column)
 	difference := now.Sub(then)
 	switch {
-	case !known && !knownThen:
+	case before == noFigure:
 		return ""
-	case known && knownThen && difference.IsZero():
+	case figureOf(l, r, r.Totals, name) == noFigure:
+		return l.T("report.before", before)
+	case difference.IsZero():
 		return l.T("report.same")
-	case !known || !knownThen || then.IsZero() && !percentages[name] || !comparable(r.Comparison, column):
+	case then.IsZero() && !percentages[name] || !comparable(r.Comparison, column):
 		return l.T("report.before", before)
 	}
 	sign := "+"

@@ -29,6 +29,8 @@ type Database interface {
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// UnknownCodes returns the codes of approved orders that are no influencer's coupon.
 	UnknownCodes(ctx context.Context, q reports.Query, limit int) ([]reports.UnknownCode, error)
+	// CommissionsAbove counts the orders of some days of which an influencer's commission is above the order's value.
+	CommissionsAbove(ctx context.Context, q reports.Query, influencerID string) (orders int64, err error)
 	// Signs looks for signs in the orders of some days; it reads up to fraud.MostOrders.
 	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
 }

@@ -29,6 +29,7 @@ const (
 // "results" shows them.
 type PartnerResults struct {
 	Span       spanForm
+	High       string      // a warning: commissions of the days that are above their order's value; empty: none
 	Tiles      []site.Tile // of the days
 	Balance    []site.Tile // of today
 	Best       []bestRow
@@ -57,6 +58,13 @@ func (s *Pages) PartnerResults(r *http.Request, v site.Request, i commerce.Influ
 		All: site.StorePath(site.StatementsPath, v.Current.CompanyID, "q", i.Name)}
 	page.Span.currencies(a, found)
 	page.Tiles = partnerTiles(v, found, i.InfluencerID)
+	high, err := s.db.CommissionsAbove(r.Context(), a.Query, i.InfluencerID)
+	if err != nil {
+		return nil, err
+	}
+	if high > 0 {
+		page.High = v.Lang.N("warn.high", high)
+	}
 	if page.Balance, err = s.partnerBalance(r, v, i); err != nil {
 		return nil, err
 	}

@@ -6,23 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tributary-io/tributary/admin/dashboard/site"
-	"github.com/tributary-io/tributary/internal/lang"
+	"github.com/tributary-io/tributary/admin/dashboard/site/texttest"
 )
-
-// english is the first language.
-func english(t *testing.T) *lang.Printer {
-	t.Helper()
-	l, err := site.LoadTexts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.Of("en")
-}
 
 func TestJourneysFlowIntoTheirOrders(t *testing.T) {
 	t.Parallel()
-	l := english(t)
+	l := texttest.English(t)
 	list := newSankeys(l, []journey{
 		{[]string{"Ana Prado"}, 60}, {[]string{"Organic Search", "Ana Prado"}, 25},
 		{[]string{"A", "B", "C", "Organic Search", "Ana Prado", "Direct"}, 10}, {nil, 5}, {[]string{"Email"}, 0},
@@ -59,7 +48,7 @@ func TestJourneysFlowIntoTheirOrders(t *testing.T) {
 // drawing, no two nodes of a column touch, and all orders arrive.
 func TestASankeyHoldsAnyJourneys(t *testing.T) {
 	t.Parallel()
-	l := english(t)
+	l := texttest.English(t)
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var journeys []journey

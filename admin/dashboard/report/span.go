@@ -99,6 +99,13 @@ func (s *Pages) askedOf(r *http.Request, v site.Request, models []string) (asked
 	return a, nil
 }
 
+// Days reads which days the address of another package's page asks for. form is what the template "span" shows: the days, and how
+// long a period is. It returns site.ErrBadAddress for what no form of the page sends.
+func (s *Pages) Days(r *http.Request, v site.Request, path string) (form any, q reports.Query, err error) {
+	a, err := s.askedOf(r, v, nil)
+	return a.formOf(v, path, true, false, nil), a.Query, err
+}
+
 func periodFor(days int) reports.By {
 	switch {
 	case days <= mostDailyBars:
@@ -154,7 +161,8 @@ func (a asked) address(path string, change ...string) string {
 		values[change[i]] = change[i+1]
 	}
 	var pairs []string
-	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show"} {
+	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show",
+		"table"} {
 		pairs = append(pairs, name, values[name])
 	}
 	return site.StorePath(path, a.CompanyID, pairs...)

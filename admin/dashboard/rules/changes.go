@@ -92,12 +92,16 @@ func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) 
 	}
 	f := s.agreementForm(v, i, r.PostForm)
 	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
-		CostTerms: s.typedCost(r, f)}
+		CostTerms: s.typedCost(r, v, f)}
 	asked.CampaignCost = asked.CampaignID != ""
 	if r.PostForm.Get("campaign_id") != asked.CampaignID {
 		f.Fail("campaign_id", v.Lang.T("form.choose"))
 	}
 	f.Refuse(asked.Check(), costNames)
+	if err := s.warnOfFee(r.Context(), v, f, asked.CostTerms); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	s.saveHere(w, r, v, i, f, influencerPage{Cost: f}, func(ctx context.Context) error {
 		_, _, err := s.db.AddCost(ctx, s.Author(v), asked.Name, asked.CampaignID, asked.CostTerms, s.Random)
 		return err

@@ -55,7 +55,7 @@ func (s *Pages) clicksOf(ctx context.Context, v site.Request, i commerce.Influen
 		n := byDay[day.Format(time.DateOnly)]
 		bars = append(bars, site.Bar{Label: v.Lang.Date(day), Value: decimal.NewFromInt(n), Text: v.Lang.Count(n)})
 	}
-	count.chart = site.NewChart(v.Lang.T("influencer.clicks"), v.Lang.T("costs.day"), v.Lang.T("overview.clicks"), bars)
+	count.chart = site.NewChart(v.Lang.T("influencer.clicks"), v.Lang.T("report.by_day"), v.Lang.T("overview.clicks"), bars)
 	return count, nil
 }
 

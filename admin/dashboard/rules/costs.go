@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -16,23 +15,20 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-const (
-	mostCosts = 2000
-	// projectedDays is how many days the history shows, today included.
-	projectedDays = 30
-)
+const mostCosts = 2000
 
 // costsPage is what templates/costs.html shows.
 type costsPage struct {
 	site.Head
-	Form        *site.Form
-	Edit        string // id of the cost that is changed; empty: a new one
-	EditOf      string // its frequency
-	List        []costRow
-	History     *site.Chart
-	Total       string
-	From, Until string
-	Marketing   []site.Tile // the total marketing cost of these days, and what it is made of
+	Form    *site.Form
+	Edit    string // id of the cost that is changed; empty: a new one
+	EditOf  string // its frequency
+	List    []costRow
+	Span    any // the days of the page: report.Pages.Days
+	Period  string
+	History *site.Chart
+	Total   string      // of additional costs in these days
+	Sums    []site.Tile // all that was spent in these days, and what it is made of
 }
 
 type costRow struct{ ID, Name, Category, Value, Frequency, FrequencyIs, Period, EditPath string }
@@ -89,7 +85,7 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 	for _, c := range list {
 		period := v.Lang.Period(c.StartDate, c.EndDate)
 		if c.Frequency == commerce.Specific {
-			period = v.Lang.Day(c.StartDate)
+			period = v.Lang.Period(c.StartDate, c.StartDate)
 		}
 		if c.ID == page.Edit && r.Method == http.MethodGet {
 			found, page.EditOf, page.Form = true, c.Frequency, s.costForm(v, c, nil)
@@ -104,78 +100,61 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 		s.ProblemOf(w, r, http.StatusNotFound, "no_cost")
 		return
 	}
-	if err := s.projectCosts(r, v, &page); err != nil {
-		s.Unavailable(w, r, err)
-		return
-	}
-	if err := s.marketingCost(r, v, &page); err != nil {
+	if err := s.spent(r, v, &page); err != nil {
 		s.Refuse(w, r, err)
 		return
 	}
 	s.Render(w, r, status, "costs.html", page)
 }
 
-// projectCosts fills the page's history: what the costs amount to on each day.
-func (s *Pages) projectCosts(r *http.Request, v site.Request, page *costsPage) error {
-	last, err := time.Parse(time.DateOnly, s.DayOf(v))
+// spent fills what the days of the page cost in all: the additional costs, also by period,
+// what influencers are owed whatever they sell, and the commission of approved
+// orders. All of it is in BRL, in which costs are.
+func (s *Pages) spent(r *http.Request, v site.Request, page *costsPage) error {
+	form, q, err := s.days(r, v, site.CostsPath)
 	if err != nil {
 		return err
 	}
-	first := last.AddDate(0, 0, 1-projectedDays)
-	filter := commerce.CostFilter{From: first.Format(time.DateOnly), To: last.Format(time.DateOnly)}
-	list, err := s.db.AdditionalCostVersions(r.Context(), v.Current.CompanyID, filter, mostCosts)
-	if err != nil {
-		return err
-	}
-	sum, bars := decimal.Zero, []site.Bar{}
-	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		minor := decimal.Zero
-		for _, c := range list {
-			if value, inForce := c.On(day); inForce {
-				minor = minor.Add(decimal.NewFromInt(value))
-			}
-		}
-		sum = sum.Add(minor)
-		bars = append(bars, site.Bar{Label: v.Lang.Date(day), Value: minor, Text: v.Lang.Sum(minor, commerce.BRL)})
-	}
-	page.History = site.NewChart(v.Lang.T("costs.history"), v.Lang.T("costs.day"), v.Lang.T("costs.value"), bars)
-	page.Total, page.From, page.Until = v.Lang.Sum(sum, commerce.BRL), v.Lang.Date(first), v.Lang.Date(last)
-	return nil
-}
-
-// marketingCost fills the page's total marketing cost of the same days: the additional
-// costs, what was agreed with influencers whatever they sell, and the commission of
-// approved orders. All of it is in BRL, in which costs are.
-func (s *Pages) marketingCost(r *http.Request, v site.Request, page *costsPage) error {
-	last, err := time.Parse(time.DateOnly, s.DayOf(v))
-	if err != nil {
-		return err
-	}
-	q := reports.Query{CompanyID: v.Current.CompanyID, Name: reports.Costs, Start: last.AddDate(0, 0, 1-projectedDays).Format(time.DateOnly),
-		End: last.Format(time.DateOnly),
-		By:  reports.ByTotal, Currency: commerce.BRL}
+	page.Span, page.Period = form, v.Lang.Period(q.Start, q.End)
+	q.Name, q.Currency, q.Compare = reports.Costs, commerce.BRL, reports.NoComparison
 	costs, err := s.db.Report(r.Context(), q)
 	if err != nil {
 		return err
 	}
 	sums, amount := map[string]decimal.Decimal{}, costs.Spec.Column("amount")
-	for _, row := range costs.Rows {
-		kind := row.Texts[0] // influencer | additional
+	var bars []site.Bar
+	for i, row := range costs.Rows {
+		kind := row.Texts[0] // influencer | additional | bonus | adjustment | empty: nothing was spent
 		sums[kind] = sums[kind].Add(row.Sums[amount])
+		if i == 0 || row.Period != costs.Rows[i-1].Period {
+			bars = append(bars, site.Bar{Label: v.Lang.Day(row.Period)})
+		}
+		if bar := &bars[len(bars)-1]; kind == "additional" {
+			bar.Value = bar.Value.Add(row.Sums[amount])
+		}
 	}
-	q.Name, q.Compare = reports.Sales, reports.NoComparison
+	for i := range bars {
+		bars[i].Text = v.Lang.Sum(bars[i].Value, commerce.BRL)
+	}
+	page.History = site.NewChart(v.Lang.T("costs.history_"+string(q.By)), v.Lang.T("report.by_"+string(q.By)), v.Lang.T("costs.value"), bars)
+	page.Total = v.Lang.Sum(sums["additional"], commerce.BRL)
+	q.Name, q.By = reports.Sales, reports.ByTotal
 	sales, err := s.db.Report(r.Context(), q)
 	if err != nil {
 		return err
 	}
 	sums["commission"] = sales.Totals.Sums[sales.Spec.Column("commission")]
-	sums["total"] = sums["additional"].Add(sums["influencer"]).Add(sums["commission"])
+	sums["manual"] = sums[commerce.EntryBonus].Add(sums[commerce.EntryAdjustment])
+	sums["total"] = sums["additional"].Add(sums["influencer"]).Add(sums["manual"]).Add(sums["commission"])
 	if sums["total"].IsZero() {
 		return nil
 	}
-	for _, part := range []string{"total", "commission", "influencer", "additional"} {
+	for _, part := range []string{"total", "commission", "influencer", "manual", "additional"} {
+		if part == "manual" && sums[part].IsZero() {
+			continue
+		}
 		line := v.Lang.Sum(sums[part], commerce.BRL)
-		page.Marketing = append(page.Marketing,
+		page.Sums = append(page.Sums,
 			site.Tile{ID: "cost-" + part, Label: v.Lang.T("costs.sum_" + part), Lines: []string{line}, Note: v.Lang.T("costs.note_" + part),
 				Size: site.SizeOf(line)})
 	}

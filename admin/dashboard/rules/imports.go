@@ -42,11 +42,13 @@ type importPage struct {
 	Alert    string
 	Back     string         // path of the influencers
 	Text     string         // the file, for the next step; empty: there is none yet
+	Sheet    string         // which sheet of a workbook was read; empty: there is one, or none
 	Columns  []importColumn // what each is read as
 	Said     string         // how many would be registered
 	Refused  string         // how many are refused; empty: none
 	Problems []importProblem
-	More     string // how many problems are not shown; empty: none
+	Warnings []importProblem // what is registered, and is probably not meant
+	More     string          // how many problems are not shown; empty: none
 	MaySave  bool
 	Partial  bool // may be saved without the lines that are refused
 	Max      int64
@@ -93,12 +95,25 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.showImport(w, r, v, http.StatusUnprocessableEntity, importPage{Alert: v.Lang.T("import.no_file")})
 		return
 	}
-	table, err := spreadsheet.Parse(raw)
+	end, err := s.importing.Take(r.Context(), v.Access.PersonID)
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	defer end()
+	// Reading a workbook and registering thousands take longer than a page may. Where no deadline can be set, the server's own one counts.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)
+	defer cancel()
+	table, err := spreadsheet.Parse(raw, v.Lang)
 	if err != nil {
 		refuse(importPage{}, err)
 		return
 	}
 	page := importPage{Text: table.Text()}
+	if table.Sheets > 1 {
+		page.Sheet = v.Lang.T("import.sheet_read", table.Sheet, int64(table.Sheets))
+	}
 	for i := range table.Headers {
 		name := "column-" + strconv.Itoa(i)
 		if r.PostForm.Has(name) && err == nil {
@@ -113,16 +128,6 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 		refuse(page, err)
 		return
 	}
-	end, err := s.importing.Take(r.Context(), v.Access.PersonID)
-	if err != nil {
-		s.Unavailable(w, r, err)
-		return
-	}
-	defer end()
-	// Registering thousands takes longer than a page may. Where no deadline can be set, the server's own one counts.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(importTime + site.Timeout))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), importTime)
-	defer cancel()
 	save, partial := stepOf(r, v) == stepSave, r.PostForm.Get("partial") == "yes"
 	stored, err := s.importLines(ctx, v, table, &page, save, partial)
 	switch {
@@ -203,7 +208,24 @@ func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsh
 		}
 	}
 	page.tell(v, lines, good)
-	return stored, nil
+	return stored, s.warnOfLines(ctx, v, page, lines)
+}
+
+// warnOfLines says of lines that are registered what is probably not meant.
+func (s *Pages) warnOfLines(ctx context.Context, v site.Request, page *importPage, lines []spreadsheet.Line) error {
+	own, err := s.ownHosts(ctx, v)
+	if err != nil {
+		return err
+	}
+	today := s.DayOf(v)
+	for _, line := range lines {
+		for _, text := range []string{lateAgreement(v.Lang, line.Asked, today), foreignHosts(v.Lang, own, line.Asked.Links)} {
+			if text != "" && len(line.Problems) == 0 && len(page.Warnings) < problemsShown {
+				page.Warnings = append(page.Warnings, importProblem{Line: strconv.Itoa(line.Number), Name: line.Asked.Name, Text: text})
+			}
+		}
+	}
+	return nil
 }
 
 // importRefusal says why a line that reads well is not registered.

@@ -198,7 +198,7 @@ func typedCoupon(r *http.Request, f *site.Form) commerce.CouponTerms {
 }
 
 // typedCost reads the cost's fields. What cannot be read fails at its field.
-func (s *Pages) typedCost(r *http.Request, f *site.Form) commerce.CostTerms {
+func (s *Pages) typedCost(r *http.Request, v site.Request, f *site.Form) commerce.CostTerms {
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
 	c := commerce.CostTerms{VarFee: f.Percent("var_fee"), FixedFeeMinor: f.Money("fixed_fee", commerce.BRL),
 		ValueMinor: f.Money("value", commerce.BRL),
@@ -207,13 +207,19 @@ func (s *Pages) typedCost(r *http.Request, f *site.Form) commerce.CostTerms {
 	if c.ValueMinor > 0 && slices.Contains(commerce.Frequencies, c.Frequency) {
 		f.Say("value", f.Lang.T("cost."+c.Frequency, f.Lang.Money(c.ValueMinor, commerce.BRL)))
 	}
-	if c.OwedFrom != "" && c.ValueMinor > 0 {
-		f.Say("owed_from", f.Lang.Day(c.OwedFrom))
+	if c.ValueMinor > 0 {
+		f.Say("owed_from", f.Lang.Day(cmp.Or(c.OwedFrom, s.firstOfNextMonth(v))))
 	}
 	if len(f.Said) > 0 && c.VarFee.IsPositive() {
 		f.Say("var_fee", f.Lang.T("cost.of_sales", f.Lang.Number(c.VarFee)))
 	}
 	return c
+}
+
+// firstOfNextMonth is from when a fixed amount is owed that says nothing else: YYYY-MM-DD, in the store's zone.
+func (s *Pages) firstOfNextMonth(v site.Request) string {
+	today := s.Now().In(site.ZoneOf(v.Current.Timezone))
+	return time.Date(today.Year(), today.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 // register makes an influencer, or adds to the one of that name, as POST
@@ -227,7 +233,7 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 		asked.Coupons = []commerce.CouponTerms{coupon}
 	}
 	if get("var_fee")+get("fixed_fee")+get("value") != "" {
-		asked.Costs = []commerce.CostTerms{s.typedCost(r, f)}
+		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
 	}
 	made, ok := s.tryRegister(w, r, v, f, site.StorePath(site.InfluencersPath, v.Current.CompanyID), asked)
 	if !ok {
@@ -264,6 +270,18 @@ func (s *Pages) tryRegister(w http.ResponseWriter, r *http.Request, v site.Reque
 	if f.Failed() {
 		return made, true
 	}
+	f.Warn(lateAgreement(f.Lang, asked, s.DayOf(v)))
+	err := s.warnOfLinks(r.Context(), v, f, asked.Links)
+	if err == nil {
+		err = s.warnOfFee(r.Context(), v, f, asked.Costs...)
+	}
+	if err == nil {
+		err = s.warnOfArchived(r.Context(), v, f, asked.Name)
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return made, false
+	}
 	answered, err := s.save(w, r, v, f, back, func(ctx context.Context) (err error) {
 		made, err = s.db.RegisterInfluencer(ctx, s.Author(v), asked, s.Random)
 		return err
@@ -299,6 +317,9 @@ func campaignName(v site.Request, c commerce.Campaign) string {
 func viewCost(l *lang.Printer, c commerce.Cost, campaign string) agreementLine {
 	line := agreementLine{ID: c.CostID, Formula: costFormula(l, c.CostTerms), For: l.T("cost.any_sale"),
 		Period: l.Period(c.StartDate, c.EndDate)}
+	if c.Frequency == commerce.Specific {
+		line.Period = l.Period(c.StartDate, c.StartDate)
+	}
 	whatever := c.FixedFeeMinor == 0 && !c.VarFee.IsPositive() // a value is owed whatever the evidence
 	switch {
 	case whatever && campaign != "":

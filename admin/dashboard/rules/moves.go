@@ -46,6 +46,7 @@ type movesPage struct {
 	Edits  bool        // there is a form to go back to
 	Back   string      // path of the page to which a person goes who does not save
 	Said   []site.Said // the amounts as they were read
+	Warned []string    // what is probably not meant
 	Known  bool        // what would move was computed
 	Still  bool        // it is known, and nothing would move
 	Failed bool        // it could not be computed now
@@ -83,7 +84,7 @@ type moveCredit struct {
 }
 
 // save makes the change that a form asks for. Where orders or commission would move, or
-// the form has an amount of money, it first shows which, and the person saves from there.
+// the form has an amount of money or a warning, it first shows which, and the person saves from there.
 // It reports whether the request is answered; if not, the change is made, or err says why
 // not. f may be nil; back is where a person goes who does not save.
 func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *site.Form, back string,
@@ -96,7 +97,7 @@ func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *
 	}
 	page := movesPage{Edits: f != nil, Back: back}
 	if f != nil {
-		page.Said = f.Said
+		page.Said, page.Warned = f.Said, f.Warned
 	}
 	if s.previews != nil {
 		answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
@@ -110,7 +111,7 @@ func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *
 			page.fill(v, answer)
 		}
 	}
-	if !page.Failed && (!page.Known || page.Still) && len(page.Said) == 0 {
+	if !page.Failed && (!page.Known || page.Still) && len(page.Said)+len(page.Warned) == 0 {
 		return false, change(r.Context())
 	}
 	s.showMoves(w, r, v, page)
@@ -166,7 +167,10 @@ func (s *Pages) preview(ctx context.Context, companyID string, change preview.Ch
 func (s *Pages) showMoves(w http.ResponseWriter, r *http.Request, v site.Request, page movesPage) {
 	v.Here = page.Back
 	title := "moves.title"
-	if len(page.Said) > 0 && (page.Still || !page.Known) {
+	switch still := page.Still || !page.Known; {
+	case len(page.Warned) > 0:
+		title = "warn.title"
+	case still && len(page.Said) > 0:
 		title = "moves.typed"
 	}
 	page.Head, page.Action = v.Head(v.Lang.T(title), ""), r.URL.RequestURI()

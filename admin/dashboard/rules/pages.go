@@ -35,6 +35,8 @@ type Config struct {
 	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	// Results reads what the template "results" shows of an influencer: report.Pages.PartnerResults does.
 	Results func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
+	// Days reads which days a page's address asks for, and what the template "span" shows of them: report.Pages.Days does.
+	Days func(r *http.Request, v site.Request, path string) (form any, q reports.Query, err error)
 }
 
 // Database is what the pages of rules read and keep. Errors are internal/commerce's
@@ -65,7 +67,6 @@ type Database interface {
 		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
 	AdditionalCosts(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
-	AdditionalCostVersions(ctx context.Context, companyID string, filter commerce.CostFilter, limit int) ([]commerce.AdditionalCost, error)
 	AddAdditionalCost(ctx context.Context, author commerce.Author, cost commerce.AdditionalCost) error
 	ChangeAdditionalCost(ctx context.Context, author commerce.Author, id, frequency string,
 		change func(cost *commerce.AdditionalCost) error) error
@@ -73,7 +74,11 @@ type Database interface {
 	// Ledger is as of admin.Database.
 	Ledger(ctx context.Context, companyID string, now time.Time, filter commerce.LedgerFilter, after commerce.LedgerCursor,
 		limit int) ([]commerce.LedgerItem, error)
+	// LastPaid returns when a payment to influencers was last recorded, by their ids.
+	LastPaid(ctx context.Context, companyID string, influencerIDs []string) (map[string]time.Time, error)
 	HasOrders(ctx context.Context, companyID string) (bool, error)
+	// OrdersBelow counts the orders of some days, and those that are worth less than an amount.
+	OrdersBelow(ctx context.Context, q reports.Query, minor int64) (below, orders int64, err error)
 	// Report may return reports.ErrTooManyRows.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
 	// LinkClicks returns how often short links were opened on each day of a span, both
@@ -93,6 +98,7 @@ type Pages struct {
 	partners   Partners
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	results    func(r *http.Request, v site.Request, i commerce.Influencer) (any, error)
+	days       func(r *http.Request, v site.Request, path string) (form any, q reports.Query, err error)
 	shortBase  string
 }
 
@@ -100,7 +106,8 @@ type Pages struct {
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
 		importing: site.NewTurns("imports are under way", importsAtOnce, 1), imports: config.Importer,
-		partners: config.Partners, addsEntry: config.AddEntry, results: config.Results, shortBase: config.ShortBase}
+		partners: config.Partners, addsEntry: config.AddEntry, results: config.Results,
+		days: config.Days, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll
 	}

@@ -85,6 +85,7 @@ func (s *Pages) settingsForm(r *http.Request, v site.Request, now commerce.Setti
 	add(site.Field{Name: "minimum_payout", Required: true, Value: minimumText(v, now)})
 	add(site.Field{Name: "pay_recurring", Type: "check", Value: yes(now.PayRecurring)})
 	add(site.Field{Name: "commission_without_tax", Type: "check", Value: yes(now.WithoutTax)})
+	add(site.Field{Name: "confirm_decisions", Type: "check", Value: yes(now.ConfirmDecisions), Disabled: now.ConfirmDecisions})
 	group = v.Lang.T("settings.group_models")
 	add(site.Field{Name: "half_life_days", Type: "number", Required: true, Value: strconv.Itoa(now.HalfLifeDays)})
 	add(site.Field{Name: "count_direct", Type: "check", Value: yes(now.CountDirect)})
@@ -122,6 +123,17 @@ func yes(is bool) string {
 // typedList reads a list of one a line, or separated by commas.
 func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
+}
+
+// typedOrigins reads addresses of shops as people type them: without a scheme too.
+func typedOrigins(text string) []string {
+	list := typedList(text)
+	for i, origin := range list {
+		if origin != "null" && !strings.Contains(origin, "://") {
+			list[i] = "https://" + strings.TrimSuffix(origin, "/")
+		}
+	}
+	return list
 }
 
 func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Request) {
@@ -198,7 +210,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 		currency = v.Current.Currency
 	}
 	given := commerce.Settings{
-		Origins: typedList(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
+		Origins: typedOrigins(get("origins")), Hosts: typedList(get("hosts")), PassingHosts: typedList(get("passing_hosts")),
 		ConsentPolicy: word("consent_policy", commerce.ConsentPolicies), PayoutRule: word("payout_rule", commerce.PayoutRules),
 		Unproven: word("unproven", commerce.UnprovenRules), SelfPurchase: word("self_purchase", commerce.SelfPurchaseRules),
 		WindowDays: whole("window_days"), HoldDays: whole("hold_days"),
@@ -211,6 +223,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 	}
 	given.Limits.EventsPerSecond, given.Limits.Burst = f.Number("events_per_second", rateDigits).InexactFloat64(), whole("burst")
 	given.RetentionDays = whole("retention_days")
+	given.ConfirmDecisions = get("confirm_decisions") == "yes"
 	given.LegalName, given.TaxID = get("legal_name"), get("tax_id")
 	return func(now *commerce.Settings) {
 		after := given
@@ -223,6 +236,7 @@ func (s *Pages) typedSettings(v site.Request, f *site.Form, get func(name string
 		if given.Currency == "" {
 			after.Currency = now.Currency
 		}
+		after.ConfirmDecisions = given.ConfirmDecisions || now.ConfirmDecisions // two people turn it off, elsewhere
 		*now = after
 	}
 }

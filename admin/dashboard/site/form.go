@@ -47,8 +47,9 @@ type Form struct {
 	Alert  string // what is wrong with all of it; may be empty
 	Stored *Form  // the form of what is stored now, for Stale; nil: it shows nothing that is stored
 	Now    []Saved
-	stale  bool   // what it changes was changed meanwhile
-	Said   []Said // the amounts that were read: they are shown before they are saved
+	stale  bool     // what it changes was changed meanwhile
+	Said   []Said   // the amounts that were read: they are shown before they are saved
+	Warned []string // what is probably not meant: it is shown before it is saved
 }
 
 // Saved is what is stored of a field where it differs from what was typed.
@@ -137,6 +138,13 @@ func (f *Form) Fail(name, text string) {
 		f.Alert = ""
 	}
 	f.Alert += text
+}
+
+// Warn says before the form is saved what is probably not meant; an empty text says nothing.
+func (f *Form) Warn(text string) {
+	if text != "" && !slices.Contains(f.Warned, text) {
+		f.Warned = append(f.Warned, text)
+	}
 }
 
 // Failed reports whether the form is shown again since something is wrong.

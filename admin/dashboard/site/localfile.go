@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 )
@@ -102,14 +103,22 @@ func columnsOf(header []string) (order []int) {
 func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 	name = strings.TrimSuffix(name, reports.Compared)
 	switch {
-	case text == "":
+	case text == "", text == "{}":
 		return ""
 	case isNumber(name):
 		return strings.ReplaceAll(text, ".", ",")
 	case slices.Contains(fileWords, name):
-		return TextOf(l, "file.word_"+strings.ReplaceAll(text, " ", "_"), text)
+		word := strings.ReplaceAll(text, " ", "_")
+		return TextOf(l, "file.word_"+word, TextOf(l, "signs.kind_"+word, text))
+	case name == "action":
+		return TextOf(l, "audit.action."+text, text)
+	case slices.Contains(fileDigits, name):
+		return spaced(commerce.ShownDocument(text))
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil && slices.Contains(fileInstants, name) {
+		if name == "paid_at" { // a day
+			return at.In(zone).Format("02/01/2006")
+		}
 		return at.In(zone).Format("02/01/2006 15:04")
 	}
 	if day, err := time.Parse(time.DateOnly, text); err == nil && slices.Contains(fileDays, name) {
@@ -118,17 +127,30 @@ func localCell(l *lang.Printer, zone *time.Location, name, text string) string {
 	return text
 }
 
+// spaced is a telephone with its country apart, which no spreadsheet takes for a number; another text stays.
+func spaced(text string) string {
+	if len(text) < 8 || text[0] != '+' || strings.Trim(text[1:], "0123456789") != "" {
+		return text
+	}
+	if rest, found := strings.CutPrefix(text, "+55"); found && len(rest) >= 10 {
+		return "+55 " + rest[:2] + " " + rest[2:len(rest)-4] + "-" + rest[len(rest)-4:]
+	}
+	return text[:3] + " " + text[3:]
+}
+
 // The columns of files that are no texts, beside the metrics of reports.
 var (
 	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
 		"paid",
 		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount",
-		"order_value", "base", "rate", "withheld", "net"}
+		"order_value", "base", "rate", "withheld", "net", "turnover",
+		"by_coupon", "by_link"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
 	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "coupon_start", "coupon_end", "cost_start",
 		"cost_end", "owed_from", "issued_on"}
 	fileWords = []string{"status", "state", "evidence", "frequency", "environment", "role", "outcome", "test", "carried", "pix_type",
-		"coupon_only", "campaign_only", "kind"}
+		"coupon_only", "campaign_only", "kind", "reason"}
+	fileDigits = []string{"document", "store_document", "pix_key", "phone"} // texts that a spreadsheet would read as numbers
 )
 
 // isNumber reports whether a column has numbers.

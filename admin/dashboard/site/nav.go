@@ -42,6 +42,7 @@ var storeMenu = []navPage{
 type Head struct {
 	Title    string
 	Notice   string            // may be empty
+	Failures string            // of log-ins; may be empty
 	Done     string            // what was done just now; may be empty
 	Stale    string            // why nothing was done just now; may be empty
 	Versions map[string]string // of what the page's forms change, by id: a hidden field of each
@@ -49,7 +50,7 @@ type Head struct {
 	Role     string
 	Owner    bool   // forms are shown
 	Pays     bool   // forms of statements are shown
-	Archived bool   // the company is: it takes no form, whoever looks
+	Archived bool   // the company is: it takes no form but those of statements, whoever looks
 	Live     string // path of the same page in each environment; empty where there is none
 	Sandbox  string
 	IsLive   bool
@@ -79,7 +80,8 @@ type Link struct {
 // Head returns what stands above a page. page is its id in the navigation.
 func (v Request) Head(title, page string) Head {
 	h := Head{
-		Title: title, Notice: v.Notice, Done: v.Done, Stale: v.Stale, Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
+		Title: title, Notice: v.Notice, Failures: v.Failures, Done: v.Done, Stale: v.Stale,
+		Store: v.Current.Name, Role: v.Lang.T("role." + v.Current.Role),
 		Owner: v.MayChange(), Pays: v.MayPay(), Archived: v.Archived(), IsLive: v.Current.Environment == commerce.Live,
 		ZoneWords: ZoneWords(v.Lang, v.Current.Timezone), Page: page, Here: v.Here, Company: v.Current.CompanyID,
 	}

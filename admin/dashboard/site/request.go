@@ -31,10 +31,11 @@ type Request struct {
 	Here     string // path of the page, with its query
 	Done     string // what the form before did; may be empty
 	Notice   string // what every page says above its content; may be empty
+	Failures string // what every page says of failed log-ins; may be empty
 	Stale    string // why the form before was refused, where something was changed meanwhile; may be empty
 }
 
-// Archived reports whether the company is: it is shown, and nothing of it is changed.
+// Archived reports whether the company is: it is shown, what is owed is closed and paid, and nothing else of it is changed.
 func (v Request) Archived() bool { return !v.Current.ArchivedAt.IsZero() }
 
 // MayChange reports whether the person may change the company: owners may, while it is not
@@ -44,9 +45,9 @@ func (v Request) MayChange() bool {
 }
 
 // MayPay reports whether the person may close and pay the company's statements: owners and
-// finance may, while it is not archived.
+// finance may, also of one that is archived.
 func (v Request) MayPay() bool {
-	return v.MayChange() || v.Current.Role == account.RoleFinance && !v.Archived()
+	return v.Current.Role == account.RoleOwner || v.Current.Role == account.RoleFinance
 }
 
 // MayAsk reports whether the person's role may see the page, or send the form.
@@ -105,7 +106,7 @@ func ZoneOf(name string) *time.Location {
 type Route struct {
 	Pattern string // of http.ServeMux
 	Owner   bool   // only owners may
-	Pays    bool   // with Owner: finance may too
+	Pays    bool   // with Owner: finance may too, also of an archived company
 	Handle  func(w http.ResponseWriter, r *http.Request, v Request)
 	Upload  int64 // the form has a file: it is multipart/form-data of so many bytes at most; 0: a form without a file
 	Always  bool  // a form that may be sent of an archived company too: it concerns people, not the company

@@ -34,7 +34,7 @@ type OrderRow struct {
 	// CreditedHref is the page of who is credited; empty: nobody is.
 	CreditedHref string `json:"creditedHref,omitempty"`
 	Campaign     string `json:"campaign"`
-	Evidence     string `json:"evidence"` // coupon | link | none: also a class
+	Evidence     string `json:"evidence"` // coupon | link | assigned | none: also a class
 	EvidenceIs   string `json:"evidenceText"`
 	Commission   string `json:"commission"`
 	Href         string `json:"href"`
@@ -84,6 +84,8 @@ func ViewSale(l *lang.Printer, s commerce.Sale, companyID string, zone *time.Loc
 		row.Evidence, row.EvidenceIs = "coupon", l.T("evidence.coupon")
 	case commerce.EvidenceLink:
 		row.Evidence, row.EvidenceIs = "link", l.T("evidence.link")
+	case commerce.EvidenceAssigned:
+		row.Evidence, row.EvidenceIs = "assigned", l.T("evidence.assigned")
 	}
 	if s.InfluencerID == "" {
 		row.Credited, row.CreditedHref = l.T("sales.nobody"), ""

@@ -92,7 +92,7 @@ func ActorWords(l *lang.Printer, e account.AuditEntry) string {
 		return e.Name
 	case kind == "cli":
 		return l.T("audit.by_cli")
-	case kind == "processor":
+	case kind == "processor", kind == "admin":
 		return l.T("audit.by_processor")
 	}
 	return e.Actor

@@ -109,9 +109,10 @@ func readSnapshot(c *facts.Case, orderID string, at time.Time, stored []byte) er
 // decisions reads the merchant's decisions about orders, into the cases.
 func (t Tx) decisions(ctx context.Context, companyID string, orderIDs []string, byID map[string]*facts.Case) error {
 	all, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
-		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt, &d.Touches, &d.Actor, &d.Reason)
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Decision, &d.Rev, &d.AcceptedAt, &d.Touches, &d.Actor, &d.Reason,
+			&d.ConfirmedBy)
 	}, `
-		select order_id, influencer_id::text, decision, rev, accepted_at, touches, actor, reason from evidence_decision
+		select order_id, influencer_id::text, decision, rev, accepted_at, touches, actor, reason, confirmed_by from evidence_decision
 		where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	if err != nil {

@@ -225,11 +225,13 @@ var decisionRows = postgres.Rows[facts.Decision]{
 	postgres.Col("actor", "text", func(d *facts.Decision) string { return d.Actor }),
 	postgres.Col("touches", "text", func(d *facts.Decision) string { return d.Touches }),
 	postgres.Col("reason", "text", func(d *facts.Decision) string { return d.Reason }),
+	postgres.Col("confirmed_by", "text", func(d *facts.Decision) string { return d.ConfirmedBy }),
 }
 
 var insertDecisions = `
-	insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor, touches, reason)
-	select @company_id, order_id, influencer_id, rev, decision, accepted_at, actor, touches, reason from ` + decisionRows.Unnest("d") + `
+	insert into evidence_decision (company_id, order_id, influencer_id, rev, decision, accepted_at, actor, touches, reason, confirmed_by)
+	select @company_id, order_id, influencer_id, rev, decision, accepted_at, actor, touches, reason, confirmed_by
+	from ` + decisionRows.Unnest("d") + `
 	on conflict (company_id, order_id, influencer_id, rev) do nothing returning order_id`
 
 // InsertDecisions stores decisions about orders that are not stored yet, and returns

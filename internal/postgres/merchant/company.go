@@ -126,6 +126,9 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 				bad.AddAll(frozen)
 			}
 		}
+		if before.ConfirmDecisions && !after.ConfirmDecisions && c.Actor != byCLI {
+			bad.Add("confirm_decisions", commerce.CodeConflict, "is turned off by two people: one proposes it, another confirms it")
+		}
 		if bad.Any() {
 			return &commerce.SettingsError{Bad: bad}
 		}
@@ -156,15 +159,23 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 			ignore_direct = @ignore_direct, pay_recurring = @pay_recurring, commission_without_tax = @commission_without_tax, unproven = @unproven,
 			self_purchase = @self_purchase, hold_days = @hold_days, delivered_hold_days = @delivered_hold_days,
 			passing_hosts = @passing_hosts, minimum_payout = @minimum_payout::numeric, retention_days = @retention_days,
-			legal_name = @legal_name, tax_id = @tax_id
+			legal_name = @legal_name, tax_id = @tax_id, confirm_decisions = @confirm_decisions
 		where company_id = @company_id`, args); err != nil {
 		return err
 	}
 	if err := putDirectoryCompany(ctx, tx, c.CompanyID, nil); err != nil {
 		return err
 	}
+	if before.ConfirmDecisions && !after.ConfirmDecisions {
+		if _, err := tx.Exec(ctx, `delete from proposal where company_id = $1`, c.CompanyID); err != nil {
+			return err
+		}
+	}
 	change := Change{CompanyID: c.CompanyID, Rev: rev, At: now, Actor: c.Actor, Action: "company.settings", Subject: c.CompanyID,
 		Detail: map[string]any{}}
+	if c.ProposedBy != "" {
+		change.Detail["proposed_by"] = personOf(c.ProposedBy)
+	}
 	old, concernsOrders := settingsArgs(before), false
 	for name, value := range settingsArgs(after) {
 		if !reflect.DeepEqual(old[name], value) {
@@ -184,7 +195,7 @@ func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, be
 // edgeSettings are those that decide about no order: edges alone read them, or they
 // concern statements or how long events are kept. After their change no order has to be computed again.
 var edgeSettings = map[string]bool{"minimum_payout": true, "legal_name": true, "tax_id": true, "retention_days": true, "country": true,
-	"origins": true, "limits": true, "consent_policy": true}
+	"origins": true, "limits": true, "consent_policy": true, "confirm_decisions": true}
 
 // keepPast keeps the settings that were in force until now: they still decide about
 // the orders that were created before.
@@ -248,6 +259,7 @@ func settingsColumns(s *commerce.Settings) postgres.Columns {
 		postgres.Into("minimum_payout", postgres.Number(&s.MinimumPayout)),
 		postgres.Into("legal_name", &s.LegalName),
 		postgres.Into("tax_id", &s.TaxID),
+		postgres.Into("confirm_decisions", &s.ConfirmDecisions),
 	}
 }
 
@@ -260,6 +272,7 @@ func settingsArgs(s commerce.Settings) pgx.NamedArgs {
 		"unproven": s.Unproven, "self_purchase": s.SelfPurchase, "hold_days": s.HoldDays, "delivered_hold_days": s.DeliveredHoldDays,
 		"passing_hosts": notNil(s.PassingHosts), "minimum_payout": s.MinimumPayout,
 		"retention_days": s.RetentionDays, "legal_name": s.LegalName, "tax_id": s.TaxID,
+		"confirm_decisions": s.ConfirmDecisions,
 	}
 }
 
@@ -272,11 +285,11 @@ func insertCompany(ctx context.Context, tx pgx.Tx, n commerce.NewStore, c commer
 		insert into company (company_id, store_id, environment, name, country, timezone, currency, origins, hosts, limits,
 			consent_policy, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven,
 			self_purchase, hold_days, delivered_hold_days, passing_hosts, minimum_payout, retention_days,
-			legal_name, tax_id)
+			legal_name, tax_id, confirm_decisions)
 		values (@company_id, @store_id, @environment, @name, @country, @timezone, @currency, @origins, @hosts, @limits,
 			@consent_policy, @payout_rule, @window_days, @half_life_days, @ignore_direct, @pay_recurring, @commission_without_tax, @unproven,
 				@self_purchase, @hold_days, @delivered_hold_days, @passing_hosts, @minimum_payout::numeric, @retention_days,
-				@legal_name, @tax_id)
+				@legal_name, @tax_id, @confirm_decisions)
 		returning `+postgres.List(companyColumns), args)
 }
 

@@ -187,8 +187,8 @@ var selectDirectoryLinks = `
 func (r *Relay) directoryLinks(ctx context.Context, companyID string, pages *directoryPages) error {
 	return eachRow(uuid.Nil.String(), func(after string) ([]directoryLink, error) {
 		return postgres.Collect(ctx, r.conn, postgres.Scan(directoryLinkColumns), selectDirectoryLinks+`
-			where l.company_id = $1 and l.link_id > $2
-			order by l.link_id limit $3`, companyID, after, directoryPage)
+			where l.company_id = @company_id and l.link_id > @after
+			order by l.link_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": after, "most": directoryPage})
 	}, func(l *directoryLink) string { return l.link.LinkID }, func(l *directoryLink) error {
 		if l.archived {
 			return pages.add(wire.LinkKeyPrefix+l.code, nil)

@@ -54,40 +54,63 @@ func (s *Store) UnprovenOf(ctx context.Context, companyID, influencerID string) 
 // way to the processor, and what is stored one that it takes back. A repeat changes
 // nothing (facts.FoldDecisions). An unknown influencer is commerce.ErrNotFound. Where so
 // many decisions about the order are stored as may be, it is commerce.ErrTooManyDecisions;
-// those on their way are not counted.
+// those on their way are not counted. commerce.ErrNeedsSecond: see ProposeDecision.
 func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		rev, now, err := bumpRules(ctx, tx, author.CompanyID)
 		if err != nil {
 			return err
 		}
-		var known int
-		if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
-			pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": d.InfluencerID}).Scan(&known); err != nil {
+		if second, err := wantsSecond(ctx, tx, author.CompanyID); err != nil {
 			return err
+		} else if second && !postgres.IsUndone(ctx) {
+			return commerce.ErrNeedsSecond
 		}
-		var decided int
-		if err := tx.QueryRow(ctx, `
-			select count(*) from (select 1 from evidence_decision where company_id = @company_id and order_id = @order_id limit @most) d`,
-			pgx.NamedArgs{"company_id": author.CompanyID, "order_id": d.OrderID, "most": commerce.MaxDecisions}).Scan(&decided); err != nil {
-			return err
-		}
-		if decided >= commerce.MaxDecisions {
-			return commerce.ErrTooManyDecisions
-		}
-		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "order.evidence", Subject: d.OrderID,
-			Detail: map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}}
-		if d.Reason != "" {
-			change.Action, change.Detail["reason"] = "order.assign", d.Reason
-		}
-		record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision, Touches: d.Touches, Reason: d.Reason}
-		if err := putCommerce(ctx, tx, change, wire.KindEvidence, d.OrderID+"/"+d.InfluencerID, record); err != nil {
-			return err
-		}
-		return audit(ctx, tx, change)
+		return storeDecision(ctx, tx, Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}, d, "")
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: evidence for an order: %w", err)
+	}
+	return nil
+}
+
+// storeDecision writes a decision's record and its row of the audit log. proposedBy is who made the decision where the change's
+// actor confirmed it; empty: the actor made it.
+func storeDecision(ctx context.Context, tx pgx.Tx, c Change, d commerce.EvidenceDecision, proposedBy string) error {
+	if err := mayDecide(ctx, tx, c.CompanyID, d); err != nil {
+		return err
+	}
+	c.Action, c.Subject = "order.evidence", d.OrderID
+	c.Detail = map[string]any{"influencer_id": d.InfluencerID, "decision": d.Decision}
+	if d.Reason != "" {
+		c.Action, c.Detail["reason"] = "order.assign", d.Reason
+	}
+	record := wire.Evidence{OrderID: d.OrderID, InfluencerID: d.InfluencerID, Decision: d.Decision, Touches: d.Touches, Reason: d.Reason}
+	decided := c
+	if proposedBy != "" {
+		record.ConfirmedBy, decided.Actor, c.Detail["proposed_by"] = c.Actor, proposedBy, personOf(proposedBy)
+	}
+	if err := putCommerce(ctx, tx, decided, wire.KindEvidence, d.OrderID+"/"+d.InfluencerID, record); err != nil {
+		return err
+	}
+	return audit(ctx, tx, c)
+}
+
+// mayDecide returns commerce.ErrNotFound where there is no such influencer, and commerce.ErrTooManyDecisions.
+func mayDecide(ctx context.Context, tx pgx.Tx, companyID string, d commerce.EvidenceDecision) error {
+	var known int
+	if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": d.InfluencerID}).Scan(&known); err != nil {
+		return err
+	}
+	var decided int
+	if err := tx.QueryRow(ctx, `
+		select count(*) from (select 1 from evidence_decision where company_id = @company_id and order_id = @order_id limit @most) d`,
+		pgx.NamedArgs{"company_id": companyID, "order_id": d.OrderID, "most": commerce.MaxDecisions}).Scan(&decided); err != nil {
+		return err
+	}
+	if decided >= commerce.MaxDecisions {
+		return commerce.ErrTooManyDecisions
 	}
 	return nil
 }

@@ -220,6 +220,7 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []accou
 		var detail struct {
 			InfluencerID string `json:"influencer_id"`
 			CampaignID   string `json:"campaign_id"`
+			ProposedBy   string `json:"proposed_by"`
 		}
 		_ = json.Unmarshal([]byte(e.Detail), &detail) // other details have no names
 		switch {
@@ -229,6 +230,9 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []accou
 			add(e.Subject)
 		}
 		add(detail.InfluencerID)
+		if uuidtext.Is(detail.ProposedBy) {
+			people = append(people, detail.ProposedBy)
+		}
 		texts = append(texts, detail.CampaignID)
 	}
 	return s.names(ctx, `
@@ -251,6 +255,19 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []accou
 		select array[invitation_id::text, n.email] from invitation n join company o using (store_id)
 		where o.company_id = @company_id and n.invitation_id = any(@people::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts), "people": notNil(people)})
+}
+
+// ActorNames returns the e-mails and keys' names of actors of a company.
+func (s *Store) ActorNames(ctx context.Context, companyID string, actors []string) (map[string]string, error) {
+	set := make(map[string]bool, len(actors))
+	for _, actor := range actors {
+		set[actor] = true
+	}
+	names, err := s.actorNames(ctx, companyID, set)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: names of actors of %s: %w", companyID, postgres.Translate(err))
+	}
+	return names, nil
 }
 
 // actorNames returns the e-mails and keys' names of actors.

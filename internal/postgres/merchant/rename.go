@@ -15,7 +15,7 @@ import (
 
 // formerNames is the SQL of the names that an influencer (i) had before, as a list of texts.
 const formerNames = `array(select f.name from former_name f
-	where f.company_id = i.company_id and f.influencer_id = i.influencer_id order by f.name_folded)`
+	where f.company_id = @company_id and f.influencer_id = i.influencer_id order by f.name_folded)`
 
 // hadBefore is the SQL that tells whether an influencer (i) had the folded name @folded before it was renamed, hasOrHad
 // whether it has it or had it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // logInMade notes who made a person's log-in or password by a link; madeBy is empty for the command line.
@@ -44,7 +46,11 @@ func (s *Store) ConfirmPix(ctx context.Context, author commerce.Author, influenc
 			return err
 		}
 		c.change.Action, c.change.Subject = "influencer.confirm_pix", influencerID
-		return nil
+		if err := c.offersMessage(ctx, influencerID); err != nil {
+			return err
+		}
+		return c.outbox.rule(c.change, influencerID,
+			wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: confirm a Pix key: %w", err)
@@ -64,11 +70,17 @@ func isSecond(ctx context.Context, tx pgx.Tx, author commerce.Author, first stri
 	if !isPerson || !uuidtext.Is(who) {
 		return false, nil
 	}
+	same, err := samePeople(ctx, tx, author, first)
+	return !slices.Contains(same, who), err
+}
+
+// samePeople returns the ids of all who count as the person who made a change of the author's company: see isSecond.
+func samePeople(ctx context.Context, q postgres.Querier, author commerce.Author, first string) ([]string, error) {
 	firsts := []string{first}
 	if strings.HasPrefix(first, "key/") {
 		var err error
-		if firsts, err = postgres.Collect(ctx, tx, pgx.RowTo[string], actorsOfKeys, author.CompanyID); err != nil {
-			return false, err
+		if firsts, err = postgres.Collect(ctx, q, pgx.RowTo[string], actorsOfKeys, author.CompanyID); err != nil {
+			return nil, err
 		}
 	}
 	var people []string
@@ -80,8 +92,7 @@ func isSecond(ctx context.Context, tx pgx.Tx, author commerce.Author, first stri
 			byCLI = true
 		}
 	}
-	var same bool
-	err := tx.QueryRow(ctx, `
+	return postgres.Collect(ctx, q, pgx.RowTo[string], `
 		with recursive made as (select person_id, made_by from log_in_made where made_at > $3),
 		one (person_id) as (
 			select unnest($1::uuid[])
@@ -92,9 +103,7 @@ func isSecond(ctx context.Context, tx pgx.Tx, author commerce.Author, first stri
 			union
 			select case when m.person_id = t.person_id then m.made_by else m.person_id end
 			from together t join made m on m.made_by is not null and t.person_id in (m.person_id, m.made_by))
-		select exists (select 1 from together where person_id = $4::uuid)`,
-		notNil(people), byCLI, author.At.Add(-commerce.LogInRest), who).Scan(&same)
-	return !same, err
+		select person_id::text from together`, notNil(people), byCLI, author.At.Add(-commerce.LogInRest))
 }
 
 // LastPaid returns when a payment to influencers was last recorded, by their ids; those who were never paid are left out.

@@ -59,13 +59,16 @@ func withholdable(ctx context.Context, tx pgx.Tx, companyID string, w commerce.W
 	var total decimal.Decimal
 	err = tx.QueryRow(ctx, `
 		select s.currency, s.closed_at is not null, coalesce(s.carried, false), coalesce(s.total_minor, 0), p.paid_at,
-			c.restored_at is not null, w.list, coalesce(w.invoice, '')
-		from statement s join company c on c.company_id = s.company_id
+			w.list, coalesce(w.invoice, '')
+		from statement s
 		left join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null`+
 		postgres.Withheld+`
 		where s.company_id = @company_id and s.statement_id = @statement_id`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": w.StatementID}).Scan(&before.Currency, &closed, &before.Carried, &total,
-		postgres.ZeroIfNull(&paidAt), &restored, &before.Withheld, &before.Invoice)
+		postgres.ZeroIfNull(&paidAt), &before.Withheld, &before.Invoice)
+	if err == nil {
+		err = tx.QueryRow(ctx, `select restored_at is not null from company where company_id = $1`, companyID).Scan(&restored)
+	}
 	switch {
 	case err != nil:
 		return before, err

@@ -57,6 +57,7 @@ create table company (
   delivered_hold_days    int not null default 15 check (delivered_hold_days between 0 and 365), -- from its delivery, where that is known
   minimum_payout         numeric not null default 0 check (minimum_payout >= 0), -- the least total of a statement that is paid,
                                                                                  -- in units of the currency
+  confirm_decisions      boolean not null default false, -- a decision about an order counts once a second person has confirmed it
   rules_rev              bigint not null default 1, -- bumped, under this row's lock, by every change of a rule or setting
   created_at             timestamptz not null default now(),
   archived_at            timestamptz, -- since when it takes no events and orders, and nothing of it is changed; null: it is not archived

@@ -60,6 +60,7 @@ create table influencer_personal (
   notes         text not null default '',
   email_at      timestamptz,
   email_by      text,
+  email_before  text not null default '', -- the former one: of several changes within 30 days the first one's
   document_at   timestamptz,
   document_by   text,
   pix_at        timestamptz,
@@ -227,5 +228,22 @@ create table evidence_decision (
   accepted_at   timestamptz not null,
   actor         text not null,
   reason        text not null default '', -- in the merchant's words
+  confirmed_by  text not null default '', -- the second person, where the store wants one
   primary key (company_id, order_id, influencer_id, rev)
+);
+
+-- Decisions that count once a second person confirms them: one for each order, and one for the company (order_id '') to turn that
+-- rule off. Each ends by itself (commerce.ProposalLife); the audit log keeps what became of it.
+create table proposal (
+  company_id    text not null,
+  order_id      text not null,
+  influencer_id uuid,
+  decision      text not null check (decision in ('accept', 'refuse', 'withdraw', 'assign', 'deny', 'release', 'rule_off')),
+  touches       text not null default '', -- as evidence_decision's
+  reason        text not null default '',
+  moves         jsonb, -- what it would have moved when it was proposed; null: not known
+  proposed_at   timestamptz not null,
+  proposed_by   text not null,
+  primary key (company_id, order_id),
+  check ((order_id = '') = (decision = 'rule_off') and (influencer_id is null) = (decision = 'rule_off'))
 );

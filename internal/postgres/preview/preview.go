@@ -102,7 +102,7 @@ func (t *dryRun) make(ctx context.Context, change preview.Change) (err error) {
 	if err := tx.QueryRow(ctx, `select coalesce(max(outbox_id), 0) from outbox`).Scan(&last); err != nil {
 		return fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
 	}
-	if err := change(postgres.WithTransactor(ctx, savepoints{tx})); err != nil {
+	if err := change(postgres.WithUndone(postgres.WithTransactor(ctx, savepoints{tx}))); err != nil {
 		return err
 	}
 	if tried.After, err = cases.In(tx).Rules(ctx, companyID); err != nil {

@@ -24,7 +24,7 @@ var ruleTables = []ruleTable{
 		window_days,
 		half_life_days, ignore_direct, pay_recurring, commission_without_tax, rules_rev, created_at, passing_hosts, unproven,
 		self_purchase, hold_days,
-		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at, legal_name, tax_id`},
+		delivered_hold_days, minimum_payout, retention_days, archived_at, restored_at, legal_name, tax_id, confirm_decisions`},
 	{name: "past_setting",
 		columns: `until, rev, payout_rule, window_days, half_life_days, ignore_direct, pay_recurring, commission_without_tax, unproven, ` +
 			`self_purchase, hold_days, delivered_hold_days, passing_hosts`},

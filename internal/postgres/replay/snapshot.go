@@ -174,9 +174,10 @@ func (s *Snapshot) decisions(ctx context.Context, companyID string, after *facts
 		id = noID
 	}
 	list, err := postgres.Collect(ctx, s.tx, func(row pgx.CollectableRow) (d facts.Decision, err error) {
-		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Rev, &d.Decision, &d.AcceptedAt, &d.Actor, &d.Touches, &d.Reason)
+		return d, row.Scan(&d.OrderID, &d.InfluencerID, &d.Rev, &d.Decision, &d.AcceptedAt, &d.Actor, &d.Touches, &d.Reason, &d.ConfirmedBy)
 	}, `
-		select order_id, influencer_id::text, rev, decision, accepted_at, actor, touches, reason from evidence_decision
+		select order_id, influencer_id::text, rev, decision, accepted_at, actor, touches, reason, confirmed_by
+		from evidence_decision
 		where company_id = @company_id and (order_id, influencer_id, rev) > (@order_id, @influencer_id::uuid, @rev)
 		order by order_id, influencer_id, rev limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "influencer_id": id, "rev": after.Rev, "most": decisionsPerPage})

@@ -24,7 +24,7 @@ func saleColumns(s *commerce.Sale) postgres.Columns {
 		postgres.Into("coalesce(p.influencer_id::text, '')", &s.InfluencerID),
 		postgres.Into("coalesce(i.name, '')", &s.Influencer),
 		postgres.Into("coalesce(c.name, '')", &s.Campaign),
-		postgres.Into("coalesce(p.evidence, '')", &s.Evidence),
+		postgres.Into("case when p.proof = 'assigned' then 'assigned' else coalesce(p.evidence, '') end", &s.Evidence),
 		postgres.Into("coalesce(p.commission_minor, 0)", &s.CommissionMinor),
 		postgres.Into("coalesce(p.fixed_brl_minor, 0)", &s.FixedBRLMinor),
 		postgres.Into("coalesce(r.reason, '')", &s.WaitsFor),

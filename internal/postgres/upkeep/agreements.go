@@ -58,17 +58,27 @@ func (t Statements) TakeAgreements(ctx context.Context, companyID string, limit 
 	return list, closed, len(ids) == limit, nil
 }
 
-// AgreementsDue returns the companies of which a day is to be closed at an instant, or whose agreements are queued.
-func (c *Companies) AgreementsDue(ctx context.Context, now time.Time) ([]string, error) {
-	list, err := postgres.Collect(ctx, c.db.Pool(), pgx.RowTo[string], `
-		select c.company_id from company c
-		left join closed_day d on d.company_id = c.company_id
-		where exists (select 1 from agreement_queue q where q.company_id = c.company_id)
-			or coalesce(d.day, '-infinity'::date) < (@now::timestamptz at time zone c.timezone)::date - 1 and exists (
-				select 1 from cost k where k.company_id = c.company_id and k.owed_from < (@now::timestamptz at time zone c.timezone)::date)
-		order by c.company_id limit 10000`, pgx.NamedArgs{"now": now})
+// AgreementsDue returns the companies of which a day is to be closed at an instant, or whose agreements are queued. It asks for
+// each company apart: Citus does not join the table of companies with those that it spreads.
+func (c *Companies) AgreementsDue(ctx context.Context, now time.Time) (due []string, err error) {
+	type company struct{ id, yesterday string }
+	list, err := postgres.Collect(ctx, c.db.Pool(), func(row pgx.CollectableRow) (of company, err error) {
+		return of, row.Scan(&of.id, &of.yesterday)
+	}, `
+		select company_id, ((@now::timestamptz at time zone timezone)::date - 1)::text from company
+		order by company_id limit 10000`, pgx.NamedArgs{"now": now})
+	for i := 0; i < len(list) && err == nil; i++ {
+		var is bool
+		if err = c.db.Pool().QueryRow(ctx, `
+			select exists (select 1 from agreement_queue where company_id = @company_id)
+				or exists (select 1 from cost where company_id = @company_id and owed_from <= @day::date)
+				and not exists (select 1 from closed_day where company_id = @company_id and day >= @day::date)`,
+			pgx.NamedArgs{"company_id": list[i].id, "day": list[i].yesterday}).Scan(&is); is {
+			due = append(due, list[i].id)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("postgres: companies whose agreements are due: %w", postgres.Translate(err))
 	}
-	return list, nil
+	return due, nil
 }

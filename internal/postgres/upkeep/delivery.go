@@ -178,7 +178,7 @@ var addRefused = `
 	insert into refused_origin as r (company_id, origin, own, events, last_at)
 	select @company_id, origin, own, events, last_at from ` + refusedRows.Unnest("n") + `
 	on conflict (company_id, origin) do update set own = excluded.own, last_at = greatest(r.last_at, excluded.last_at),
-		events = least(r.events + excluded.events, @most_events)`
+		events = least(r.events + excluded.events, ` + mostRefusedEvents + `)`
 
 // What is too old is removed as well, and others than those of the company's own domain first.
 const forgetRefused = `
@@ -186,8 +186,9 @@ const forgetRefused = `
 		select origin from refused_origin where company_id = @company_id and origin <> @other
 		order by own desc, last_at desc, origin offset @most))`
 
-// mostRefusedEvents bounds what is counted of one origin.
-const mostRefusedEvents = 1_000_000_000_000
+// mostRefusedEvents bounds what is counted of one origin. It is no parameter: Citus sends the clause of a conflict with those
+// parameters alone that the clause has, and cannot tell the type of the others.
+const mostRefusedEvents = "1000000000000"
 
 // AddRefused adds to the table refused_origin, and removes what is too much or too old.
 func (t Delivery) AddRefused(ctx context.Context, companyID string, origins []delivery.RefusedOrigin) error {
@@ -197,7 +198,7 @@ func (t Delivery) AddRefused(ctx context.Context, companyID string, origins []de
 			newest = r.At
 		}
 	}
-	args := pgx.NamedArgs{"company_id": companyID, "most_events": int64(mostRefusedEvents)}
+	args := pgx.NamedArgs{"company_id": companyID}
 	if err := postgres.Exec(ctx, t.tx, "add refused origins", addRefused, refusedRows.Args(origins, args)); err != nil {
 		return err
 	}

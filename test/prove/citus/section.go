@@ -33,6 +33,7 @@ var suites = []struct{ name, title, path, run, skip string }{
 	{"facts", "facts", "./internal/postgres/factstore", "", "TestTheOrdersOfAKeyAreFoundByItsDigest"},
 	{"upkeep", "the processor: erasure, retention, statements, non-converting paths", "./processor",
 		"Eras|Retain|Statement|Null|Verif|Replay", ""},
+	{"agreements", "the processor: fixed amounts that are owed by closed days", "./processor", "Agreement", ""},
 }
 
 // timeout bounds one suite.

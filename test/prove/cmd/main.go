@@ -24,6 +24,7 @@ import (
 	"github.com/tributary-io/tributary/test/prove/citus"
 	"github.com/tributary-io/tributary/test/prove/edgefault"
 	"github.com/tributary-io/tributary/test/prove/equivalence"
+	"github.com/tributary-io/tributary/test/prove/files"
 	"github.com/tributary-io/tributary/test/prove/processing"
 	"github.com/tributary-io/tributary/test/prove/simulated"
 	"github.com/tributary-io/tributary/test/prove/visits"
@@ -32,7 +33,7 @@ import (
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
 	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
-	return append(all, randomSection(), citus.Section(), visits.Section(), equivalence.Section(visits.Browser))
+	return append(all, randomSection(), citus.Section(), visits.Section(), equivalence.Section(visits.Browser), files.Section())
 }
 
 func main() {
