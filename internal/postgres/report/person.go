@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,7 @@ const heldBack = "ids of browsers, cart tokens, keyed hashes and the last part o
 // versions of orders that had one, the browsers that were seen with one, and their events. "complete" says at the end whether there was room for all. After an
 // error the text is not whole.
 func (r *Reader) WritePerson(ctx context.Context, p commerce.PersonFile, keys []facts.Key, to io.Writer) error {
-	f := &personFile{w: bufio.NewWriterSize(to, 64<<10), left: mostPersonBytes, whole: true}
+	f := &personFile{w: bufio.NewWriterSize(to, 64<<10), left: cmp.Or(p.MostBytes, mostPersonBytes), whole: true}
 	f.text(`{"company_id":`)
 	f.json(p.CompanyID)
 	f.text(`,"made_at":`)
