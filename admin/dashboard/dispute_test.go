@@ -68,7 +68,7 @@ func TestToRefuseForGoodIsAskedFirst(t *testing.T) {
 	path := "/dashboard/order/evidence?company=" + s.live + "&id=waits"
 	form := url.Values{"influencer": {list[0].InfluencerID}, "decision": {"refuse"}}
 	status, text, _ := s.send(owner, path, form)
-	if status != http.StatusOK || !contains(text, "Refuse this link for good?") {
+	if status != http.StatusOK || !contains(text, "Refuse this commission for good?") {
 		t.Fatalf("%d %q", status, text)
 	}
 	if log, err := s.DB.AuditLog(t.Context(), s.live, "", "order.evidence", 10); err != nil || len(log) != 0 {

@@ -274,7 +274,8 @@ func TestTheTotalMarketingCost(t *testing.T) {
 		t.Errorf("nothing was spent: %s", text)
 	}
 	long := now.AddDate(0, -3, 0).Format(time.DateOnly)
-	s.Cost(s.live, s.Influencer(s.live, "Ana"), "", 1000, commerce.Daily, long)
+	ana := s.Influencer(s.live, "Ana")
+	s.Cost(s.live, ana, "", 1000, commerce.Daily, long)
 	cost := commerce.AdditionalCost{ID: "0199f3a0-0000-7000-8000-00000000000c", Name: "Aluguel", ValueMinor: 100,
 		Frequency: commerce.Daily, StartDate: long}
 	if err := s.DB.AddAdditionalCost(t.Context(),
@@ -286,6 +287,15 @@ func TestTheTotalMarketingCost(t *testing.T) {
 	if !contains(text, "Costs and commission R$ 455.00", "Commission R$ 125.00", "Fixed amounts of influencers R$ 300.00",
 		"Other costs R$ 30.00") {
 		t.Errorf("%s", text)
+	}
+	for kind, minor := range map[string]int{"bonus": 2000, "adjustment": -500, "advance": -9000} {
+		s.exec(`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, payable_on,
+			rule_rev, cause) values ($1, E'\x01entry/' || $2, 1, now(), $2, $3, gen_random_uuid(), $4, 'BRL', $5, 1, 'entry')`,
+			s.live, kind, ana, minor, now.AddDate(0, 0, -3))
+	}
+	text = s.readAs(owner, "/dashboard/costs?company="+s.live)
+	if !contains(text, "Costs and commission R$ 470.00", "Bonuses and adjustments R$ 15.00") {
+		t.Errorf("with what was entered by hand: %s", text)
 	}
 	words := texttest.English(t)
 	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) }
@@ -320,7 +330,7 @@ func TestWhatIsPaidOnceHasADay(t *testing.T) {
 		t.Errorf("the costs: %s", text)
 	}
 	if text := s.readAs(owner, "/dashboard/influencer?company="+s.live+"&id="+ana); !contains(text, "once", "on 24 Nov 2026") ||
-		contains(text, "from 24 Nov 2026") {
+		contains(text, "· from 24 Nov 2026") {
 		t.Errorf("the agreement: %s", text)
 	}
 }

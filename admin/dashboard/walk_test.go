@@ -71,8 +71,8 @@ func (s *site) pages() (list []string) {
 
 // needsMore are pages that need more than a company in their address, and answers that
 // are no pages.
-var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/order/decide": true, "/dashboard/order/proposal": true, "/dashboard/statement": true,
-	"/dashboard/influencer": true, "/dashboard/statements/withhold": true,
+var needsMore = map[string]bool{"/dashboard/order": true, "/dashboard/order/decide": true, "/dashboard/order/proposal": true,
+	"/dashboard/statement": true, "/dashboard/influencer": true, "/dashboard/statements/withhold": true,
 	"/dashboard/install/signals": true, "/dashboard/events/feed": true}
 
 // walk is one browser that goes from page to page in a language.

@@ -75,7 +75,8 @@ func TestAMonthIsClosedByCommands(t *testing.T) {
 	fix.Close(company)
 	expect(t, 0, "15.00", "statement", "list", "--state", "closed")
 	for _, bad := range [][]string{{"give --part or --invoice, or --none alone"}, {"or --none alone", "--none", "--invoice", "1"},
-		{"write it as NAME=AMOUNT", "--part", "IRRF"}, {"write it as NAME=AMOUNT", "--part", "IRRF=1,50"}, {"no amount of BRL", "--part", "IRRF=1.505"},
+		{"write it as NAME=AMOUNT", "--part", "IRRF"}, {"write it as NAME=AMOUNT", "--part", "IRRF=1,50"},
+		{"no amount of BRL", "--part", "IRRF=1.505"},
 		{"must be greater than 0", "--part", "IRRF=0"}, {"is empty", "--part", "=1"}, {"is there twice", "--part", "a=1", "--part", "A=1"}} {
 		expect(t, statusUsage, bad[0], append([]string{"statement", "withhold", id}, bad[1:]...)...)
 	}

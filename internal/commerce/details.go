@@ -23,9 +23,24 @@ type Details struct {
 	Notes    string
 
 	PixConfirmed bool // by a second person, since the key changed
+	// EmailBefore is the e-mail before it last changed, or before the first of several changes within LogInRest.
+	EmailBefore string
 
 	// When and by whom each of PayeeFields last changed, by its name; also when it was cleared.
 	Changed map[string]Touched
+}
+
+// FormerEmail returns the address at which the influencer is told that PayeeFields changed: not one that came within LogInRest
+// in the place of another. Empty: none is known.
+func (d *Details) FormerEmail(at time.Time) string {
+	changed := d.Changed[DetailEmail].At
+	switch {
+	case d.EmailBefore != "" && (d.Email == "" || changed.After(at.Add(-LogInRest))):
+		return d.EmailBefore
+	case changed.After(at.Add(-PixRest)): // it is new itself
+		return ""
+	}
+	return d.Email
 }
 
 // PixChangedSince reports whether the key changed after the last payment; a zero time: nothing was paid.
@@ -288,7 +303,7 @@ const hidden = "…"
 // apart stays, and names nobody.
 func (d Details) Masked() Details {
 	d.Email, d.Phone, d.Document = maskedEmail(d.Email), maskedEnd(d.Phone), maskedEnd(d.Document)
-	d.Pix.Key = d.Pix.Masked()
+	d.Pix.Key, d.EmailBefore = d.Pix.Masked(), ""
 	if d.Notes != "" {
 		d.Notes = hidden
 	}

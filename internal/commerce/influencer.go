@@ -35,6 +35,8 @@ type InfluencerChange struct {
 	Name     string                // the new one; empty: unchanged
 	Category wire.Optional[string] // an empty one clears it
 	Details  DetailsChange
+	// OffersMessage: who makes the change is then shown a message to the influencer's former e-mail, which the audit log says.
+	OffersMessage bool
 }
 
 // CouponTerms is a coupon as asked for. Both days are inclusive, in the

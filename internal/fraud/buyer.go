@@ -1,11 +1,21 @@
 package fraud
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // The bounds of SameBuyer.
 const (
 	buyerOrders = 5  // of one buyer by one influencer, at least
 	buyerPoints = 15 // of a hundred: above the usual by that much at least
+
+	// buyerMany orders of one buyer by one influencer within buyerWithin are a sign whatever the rates are: in a shop of a few
+	// orders for each influencer, the usual rate is itself a quarter to all of them. An order every third day, each by the same
+	// influencer, is more than a customer who comes back makes in most shops. Both are chosen, not measured.
+	buyerMany   = 10
+	buyerWithin = 30 * 24 * time.Hour
 )
 
 // selfPurchaseOrders is how many orders make a sign: an e-mail may be typed by mistake, or by somebody else, once or twice.
@@ -43,40 +53,85 @@ func selfPurchases(sales []Sale) (found []Signal) {
 	return found
 }
 
-// sameBuyer finds influencers of whose orders one buyer made a large part. Of an influencer without details it cannot be
-// known whether the buyer is the influencer.
+// sameBuyer finds influencers of whose orders one buyer made a large part, or very many within a month. Of an influencer
+// without details it cannot be known whether the buyer is the influencer.
 func sameBuyer(sales []Sale, buyers []string) []Signal {
-	return most(sales, SameBuyer, buyerOrders, buyerPoints, func(i int) (string, bool) { return buyers[i], true })
+	by := groupSales(sales, func(i int) (string, bool) { return buyers[i], true })
+	found := by.most(SameBuyer, buyerOrders, buyerPoints)
+	for _, influencer := range sortedKeys(by.groups) {
+		isOf := func(s Signal) bool { return s.Influencer == influencer }
+		bought := by.manyAtOnce(influencer)
+		if bought == nil || slices.ContainsFunc(found, isOf) {
+			continue
+		}
+		var usual Rate // of all others
+		for other, of := range by.orders {
+			if other != influencer {
+				usual = usual.plus(Rate{len(by.largest(other)), of})
+			}
+		}
+		found = append(found, sign(SameBuyer, influencer, Rate{len(bought), by.orders[influencer]}, usual, bought))
+	}
+	slices.SortFunc(found, func(a, b Signal) int { return cmp.Compare(a.Influencer, b.Influencer) })
+	return found
 }
 
-// most finds influencers of whose orders a large part is of one group, compared with
-// the largest groups of others. groupOf returns the group of a sale, "" for none, and
-// whether the sale counts.
-func most(sales []Sale, kind Kind, atLeast, points int, groupOf func(i int) (group string, counts bool)) []Signal {
-	orders := map[string]int{}                // by influencer
-	groups := map[string]map[string][]*Sale{} // by influencer and group
+// grouped are the sales that count, by influencer and group.
+type grouped struct {
+	orders map[string]int                // by influencer, also those of no group
+	groups map[string]map[string][]*Sale // by influencer and group, ordered by time
+}
+
+// groupSales groups the sales of influencers. groupOf returns the group of a sale, "" for none, and whether the sale counts.
+func groupSales(sales []Sale, groupOf func(i int) (group string, counts bool)) grouped {
+	by := grouped{map[string]int{}, map[string]map[string][]*Sale{}}
 	for i := range sales {
 		s := &sales[i]
 		group, counts := groupOf(i)
 		if s.Influencer == "" || !counts {
 			continue
 		}
-		orders[s.Influencer]++
-		if groups[s.Influencer] == nil {
-			groups[s.Influencer] = map[string][]*Sale{}
+		by.orders[s.Influencer]++
+		if by.groups[s.Influencer] == nil {
+			by.groups[s.Influencer] = map[string][]*Sale{}
 		}
 		if group != "" {
-			groups[s.Influencer][group] = append(groups[s.Influencer][group], s)
+			by.groups[s.Influencer][group] = append(by.groups[s.Influencer][group], s)
 		}
 	}
-	rates, largest := map[string]Rate{}, map[string][]*Sale{}
-	for influencer, of := range groups {
-		for _, group := range sortedKeys(of) {
-			if len(of[group]) > len(largest[influencer]) {
-				largest[influencer] = of[group]
+	return by
+}
+
+// largest returns the influencer's largest group; of equal ones the first by name.
+func (by grouped) largest(influencer string) (sales []*Sale) {
+	for _, group := range sortedKeys(by.groups[influencer]) {
+		if of := by.groups[influencer][group]; len(of) > len(sales) {
+			sales = of
+		}
+	}
+	return sales
+}
+
+// manyAtOnce returns the influencer's largest group of which buyerMany sales are within buyerWithin; nil: there is none.
+func (by grouped) manyAtOnce(influencer string) (sales []*Sale) {
+	for _, group := range sortedKeys(by.groups[influencer]) {
+		of := by.groups[influencer][group]
+		for last := buyerMany - 1; last < len(of) && len(of) > len(sales); last++ {
+			if of[last].At.Sub(of[last-buyerMany+1].At) <= buyerWithin {
+				sales = of
 			}
 		}
-		rates[influencer] = Rate{len(largest[influencer]), orders[influencer]}
+	}
+	return sales
+}
+
+// most finds influencers of whose orders a large part is of one group, compared with
+// the largest groups of others.
+func (by grouped) most(kind Kind, atLeast, points int) []Signal {
+	rates, largest := map[string]Rate{}, map[string][]*Sale{}
+	for influencer, orders := range by.orders {
+		largest[influencer] = by.largest(influencer)
+		rates[influencer] = Rate{len(largest[influencer]), orders}
 	}
 	var found []Signal
 	names, usual := outstanding(rates, points, func(r Rate) bool { return r.Count >= atLeast })

@@ -187,6 +187,57 @@ func TestOneBuyerOfManyOrdersIsASign(t *testing.T) {
 	holds(t, Find(s.sales, nil), "same_buyer self 10/20 usual 30/400 since "+day+": 10 orders [{BRL 10000 100000}]")
 }
 
+// A shop of a few orders: of most influencers the buyer with the most made a quarter to all of the orders, so no rate
+// stands out there. The numbers are those of a shop that somebody tried out.
+func TestOneBuyerOfManyOrdersIsASignInASmallShop(t *testing.T) {
+	honest := func() *shop {
+		s := &shop{every: 12 * time.Hour}
+		for i := range 12 { // of each influencer one to twelve orders, of which a customer who comes back made up to three
+			s.sell(i+1, func(n int, sale *Sale) {
+				sale.Influencer, sale.Code = fmt.Sprint("i", i), fmt.Sprint("I", i)
+				if n < 3 {
+					sale.Buyers = []string{fmt.Sprint("loyal", i)}
+				}
+			})
+		}
+		return s
+	}
+	holds(t, Find(honest().sales, nil))
+
+	s := honest()
+	s.every = 24 * 5 * time.Hour / 34
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(s.clock).Format(time.DateOnly)
+	s.sell(34, func(n int, sale *Sale) { // in five days
+		sale.Influencer, sale.Code = "ana", "ANA10"
+		if n%5 < 2 {
+			sale.Buyers = []string{"c:77", "e:fan", "p:55"}
+		}
+	})
+	holds(t, Find(s.sales, nil), "same_buyer ana 14/34 usual 33/78 since "+day+": 14 orders [{BRL 14000 140000}]")
+
+	// Nine in 30 days, and ten in more, are none; the tenth within 30 days is.
+	every := func(n int, hours time.Duration) []Signal {
+		s := honest()
+		s.every = hours * time.Hour
+		s.sell(n, func(_ int, sale *Sale) { sale.Influencer, sale.Buyers = "ana", []string{"c:77"} })
+		return Find(s.sales, nil)
+	}
+	holds(t, every(9, 1))
+	holds(t, every(12, 81)) // ten in 30 days and 9 hours
+	if got := every(10, 79); len(got) != 1 || got[0].Kind != SameBuyer || got[0].Total != 10 {
+		t.Errorf("ten orders in 29 days and 15 hours: %s", text(got))
+	}
+	// A buyer of more orders, but over years, does not hide one of ten at once.
+	s = honest()
+	s.every = 24 * 20 * time.Hour
+	s.sell(20, func(_ int, sale *Sale) { sale.Influencer, sale.Buyers = "ana", []string{"loyal"} })
+	s.every = time.Hour
+	s.sell(11, func(_ int, sale *Sale) { sale.Influencer, sale.Buyers = "ana", []string{"c:77"} })
+	if got := Find(s.sales, nil); len(got) != 1 || got[0].Observed != (Rate{11, 31}) {
+		t.Errorf("eleven orders at once beside a loyal customer: %s", text(got))
+	}
+}
+
 func TestManyBuyersOfOnePlaceByOneCodeAreASign(t *testing.T) {
 	f := func(kind Kind, set func(sale *Sale, place string)) {
 		t.Helper()

@@ -45,13 +45,13 @@ func NewVisit(s *Sale, e *facts.Event, pages bool) *Visit {
 // those of others.
 func visitSigns(sales []Sale) []Signal {
 	visits := func(kind Kind, is func(*Visit) bool) []Signal {
-		return most(sales, kind, visitOrders, visitPoints, func(i int) (string, bool) {
+		return groupSales(sales, func(i int) (string, bool) {
 			v := sales[i].Visit
 			if v != nil && is(v) {
 				return "yes", true
 			}
 			return "", v != nil
-		})
+		}).most(kind, visitOrders, visitPoints)
 	}
 	late := clearer(
 		visits(AfterOrder, func(v *Visit) bool { return v.AfterOrder > 0 && v.AfterOrder <= soonAfter }),

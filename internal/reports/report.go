@@ -191,7 +191,7 @@ func (p *builtPeriod) sort(spec *Spec) {
 }
 
 // Value returns what a metric of a row is: money in minor units, quotients with six
-// decimal places. ok is false where a quotient has the divisor 0.
+// decimal places. ok is false where a quotient has a divisor of 0, and where one that is no Portion has less.
 func (r *Report) Value(row Row, column int) (value decimal.Decimal, ok bool) {
 	m := r.Spec.Metrics[column]
 	if !m.isQuotient() {
@@ -201,7 +201,7 @@ func (r *Report) Value(row Row, column int) (value decimal.Decimal, ok bool) {
 	if m.Kind == Portion {
 		under = r.sum(r.periods[row.Period], m.Over)
 	}
-	if under.IsZero() {
+	if under.IsZero() || under.IsNegative() && m.Kind != Portion {
 		return decimal.Zero, false
 	}
 	return over.DivRound(under, ratioDigits), true

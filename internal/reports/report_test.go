@@ -32,6 +32,17 @@ func add(t *testing.T, b *Builder, period, text string, sums ...int64) {
 	}
 }
 
+// An adjustment may take back more than all that was spent: there is no return on less than nothing.
+func TestAQuotientByLessThanNothingIsNone(t *testing.T) {
+	t.Parallel()
+	b := builder(Query{Start: "2026-03-01", End: "2026-03-01", By: ByDay, Currency: "BRL"})
+	add(t, b, "2026-03-01", "Ana", 1, 1000, -300)
+	r := b.Report(time.Time{})
+	if value, ok := r.Value(r.Totals, r.Spec.Column("roas")); ok {
+		t.Errorf("%s", value)
+	}
+}
+
 func TestRowsAreSummedSortedAndTotalled(t *testing.T) {
 	t.Parallel()
 	b := builder(Query{Start: "2026-03-01", End: "2026-03-02", By: ByDay, Currency: "BRL"})

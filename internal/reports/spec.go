@@ -14,8 +14,8 @@ const (
 	Count      Kind = iota // a whole number
 	Money                  // minor units of the report's currency; written in currency units
 	Share                  // a number that is not whole; written with up to six decimal places
-	Ratio                  // a quotient; up to six decimal places, null where the divisor is 0
-	MoneyRatio             // a quotient of money and a count, in currency units; null where the divisor is 0
+	Ratio                  // a quotient; up to six decimal places, null where the divisor is 0 or less
+	MoneyRatio             // a quotient of money and a count, in currency units; null where the divisor is 0 or less
 	Portion                // a metric's part of its sum over all rows of the period; as a Ratio
 )
 

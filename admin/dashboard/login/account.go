@@ -111,8 +111,8 @@ func (s *Pages) changePassword(w http.ResponseWriter, r *http.Request, v site.Re
 	if err == nil {
 		hash, err = s.hash(r.Context(), r.PostForm.Get("new"))
 	}
-	if errors.Is(err, ErrPasswordLength) {
-		f.Fail("new", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
+	if why := passwordRefused(l, err); why != "" {
+		f.Fail("new", why)
 		s.showAccount(w, r, v, http.StatusUnprocessableEntity, f, factorPart{})
 		return
 	}

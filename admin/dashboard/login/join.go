@@ -119,8 +119,8 @@ func (s *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 		}
 		hash, err = s.hash(r.Context(), password)
 	}
-	if errors.Is(err, ErrPasswordLength) {
-		f.Fail("password", l.T("join.length", MinPasswordBytes, MaxPasswordBytes))
+	if why := passwordRefused(l, err); why != "" {
+		f.Fail("password", why)
 		s.showJoin(w, r, http.StatusUnprocessableEntity, i, text, f)
 		return
 	}

@@ -2,6 +2,7 @@ package money
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -109,6 +110,9 @@ func (s *Pages) disputeForm(r *http.Request, v site.Request, e commerce.Explaine
 	if chosen == "" && decision == commerce.DisputeDeny {
 		chosen = e.Sale.InfluencerID
 	}
+	if chosen == "" {
+		chosen = decidedOne(e.Explanation)
+	}
 	options := []site.Option{{Label: v.Lang.T("dispute.choose")}}
 	for _, i := range list {
 		options = append(options, site.Option{Value: i.InfluencerID, Label: i.Name})
@@ -117,6 +121,21 @@ func (s *Pages) disputeForm(r *http.Request, v site.Request, e commerce.Explaine
 	f.Add(site.Field{Name: "influencer", Type: "select", Value: chosen, Options: options})
 	f.Add(site.Field{Name: "reason", Required: true, Max: commerce.MaxDecisionReason})
 	return f, nil
+}
+
+// decidedOne is the influencer about whom the store has decided; empty where that is nobody or several.
+func decidedOne(explanation []byte) (influencerID string) {
+	var x facts.Explanation
+	if json.Unmarshal(explanation, &x) != nil { // there is none yet
+		return ""
+	}
+	for _, d := range x.Decisions {
+		if influencerID != "" && influencerID != d.InfluencerID {
+			return ""
+		}
+		influencerID = d.InfluencerID
+	}
+	return influencerID
 }
 
 // decideDispute decides a dispute, as POST /order/{orderId}/assignment does. What it changes is

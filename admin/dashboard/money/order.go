@@ -248,6 +248,11 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	}
 	p.Details = append(typedCode(l, x, sale), orderDetails(l, x, sale.Currency, zone)...)
 	p.Verdict = verdict(l, sale, x.Payout.State == facts.PayoutNone)
+	if x.Payout.Winner == nil && slices.ContainsFunc(x.Decisions, func(d facts.ExplainedDecision) bool {
+		return d.Decision == commerce.DisputeDeny || d.Decision == commerce.EvidenceRefuse
+	}) {
+		p.Verdict = l.T("verdict.denied")
+	}
 	p.Reason = unpaidWords(l, x.Payout.Reason)
 	if x.Payout.State == facts.PayoutReview && x.Payout.Winner != nil {
 		p.Verdict = l.T("verdict.review", x.Payout.Winner.Influencer)

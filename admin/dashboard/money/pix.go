@@ -35,6 +35,7 @@ type pixRow struct {
 	Notes                                []string // that the key is another one
 	NewKey, Changed                      string   // the key that waits for a second person, and when it changed; empty: none waits
 	InfluencerID                         string
+	Tell                                 *site.PayeeMessage // to the influencer's former e-mail, beside NewKey; nil: none
 }
 
 // dueStatements reads the statements that are to be paid, at most commerce.MostPaidAtOnce and one.
@@ -151,6 +152,7 @@ func (s *Pages) pixRow(v site.Request, st commerce.Statement, to payees) pixRow 
 	changed := details.Changed[commerce.DetailPix]
 	if details.Pix.Key != "" && !details.PixConfirmed && (key != details.Pix || errors.Is(err, commerce.ErrNewPixKey)) {
 		row.NewKey, row.Changed = details.Pix.Key, strconv.FormatInt(changed.At.UnixMicro(), 10)
+		row.Tell = site.TellPayee(v.Lang, v.Current.Name, st.Influencer, details, s.Now())
 	}
 	return row
 }

@@ -123,7 +123,7 @@ func causeWords(l *lang.Printer, text string, zone *time.Location) string {
 	case facts.CauseRule:
 		return l.T("cause.rule", ruleWords(l, cause.Rule), cause.Rev)
 	case facts.CauseEvidence:
-		return l.T("cause.evidence", cause.Rev)
+		return l.T("cause.evidence")
 	case facts.CauseSnapshot:
 		return l.T("cause.snapshot")
 	}

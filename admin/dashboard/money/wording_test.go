@@ -31,7 +31,7 @@ func TestCausesAreToldInTheStoresTime(t *testing.T) {
 	f("rule 5 cost", "agreement changed (revision 5)")
 	f("rule 6 coupon", "coupon changed (revision 6)")
 	f("rule 6 settings", "settings changed (revision 6)")
-	f("evidence 9", "your decision (revision 9)")
+	f("evidence 9", "your decision")
 	f("copy 0195b2c0-0000-7000-8000-000000000000", "an earlier visit came later")
 	f("rule 7", "rule 7")
 	f("something else", "something else")

@@ -108,7 +108,7 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 }
 
 // spent fills what the days of the page cost in all: the additional costs, also by period,
-// what was agreed with influencers whatever they sell, and the commission of approved
+// what influencers are owed whatever they sell, and the commission of approved
 // orders. All of it is in BRL, in which costs are.
 func (s *Pages) spent(r *http.Request, v site.Request, page *costsPage) error {
 	form, q, err := s.days(r, v, site.CostsPath)
@@ -124,7 +124,7 @@ func (s *Pages) spent(r *http.Request, v site.Request, page *costsPage) error {
 	sums, amount := map[string]decimal.Decimal{}, costs.Spec.Column("amount")
 	var bars []site.Bar
 	for i, row := range costs.Rows {
-		kind := row.Texts[0] // influencer | additional | empty: nothing was spent
+		kind := row.Texts[0] // influencer | additional | bonus | adjustment | empty: nothing was spent
 		sums[kind] = sums[kind].Add(row.Sums[amount])
 		if i == 0 || row.Period != costs.Rows[i-1].Period {
 			bars = append(bars, site.Bar{Label: v.Lang.Day(row.Period)})
@@ -144,11 +144,15 @@ func (s *Pages) spent(r *http.Request, v site.Request, page *costsPage) error {
 		return err
 	}
 	sums["commission"] = sales.Totals.Sums[sales.Spec.Column("commission")]
-	sums["total"] = sums["additional"].Add(sums["influencer"]).Add(sums["commission"])
+	sums["manual"] = sums[commerce.EntryBonus].Add(sums[commerce.EntryAdjustment])
+	sums["total"] = sums["additional"].Add(sums["influencer"]).Add(sums["manual"]).Add(sums["commission"])
 	if sums["total"].IsZero() {
 		return nil
 	}
-	for _, part := range []string{"total", "commission", "influencer", "additional"} {
+	for _, part := range []string{"total", "commission", "influencer", "manual", "additional"} {
+		if part == "manual" && sums[part].IsZero() {
+			continue
+		}
 		line := v.Lang.Sum(sums[part], commerce.BRL)
 		page.Sums = append(page.Sums,
 			site.Tile{ID: "cost-" + part, Label: v.Lang.T("costs.sum_" + part), Lines: []string{line}, Note: v.Lang.T("costs.note_" + part),

@@ -89,7 +89,8 @@ func (s *Pages) setDetails(w http.ResponseWriter, r *http.Request, v site.Reques
 	if s.hasher != nil {
 		asked.Keys = facts.PartnerKeys(asked, s.hasher.Company(company.CompanyID, company.Country))
 	}
-	err = s.OnKafka(r, v, s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, commerce.InfluencerChange{Details: asked}))
+	err = s.OnKafka(r, v, s.db.UpdateInfluencer(r.Context(), s.Author(v), i.Name, commerce.InfluencerChange{Details: asked,
+		OffersMessage: true}))
 	if err != nil {
 		s.NotFoundOr(w, r, err, "no_influencer")
 		return

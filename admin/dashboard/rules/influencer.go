@@ -26,8 +26,9 @@ type influencerPage struct {
 	Clicked            string      // how many clicks these are
 	Unproven           *site.Form  // the influencer's own setting
 	Known              []detailLine
-	KeyNote            string     // that the Pix key changed since the last payment; empty: it did not
-	Details            *site.Form // of the person
+	KeyNote            string             // that the Pix key changed since the last payment; empty: it did not
+	Tell               *site.PayeeMessage // to the former e-mail, for owners; nil: nothing changed lately
+	Details            *site.Form         // of the person
 	Rename             *site.Form
 	Former             string     // names of before
 	Links, Coupon      *site.Form // to add
@@ -148,6 +149,9 @@ func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request
 	if !i.ArchivedAt.IsZero() {
 		page.Restores = page.Owner
 		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
+	}
+	if v.MayChange() {
+		page.Tell = site.TellPayee(v.Lang, v.Current.Name, i.Name, i.Details, s.Now())
 	}
 	if page.Known = viewDetails(v, i.Details); page.Details == nil {
 		page.Details = s.detailsForm(v, i.Details, nil)

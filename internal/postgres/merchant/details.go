@@ -40,6 +40,7 @@ func detailsColumns(d *storedDetails) postgres.Columns {
 		postgres.Into("pix_at", postgres.ZeroIfNull(&d.pixAt)),
 		postgres.Into("coalesce(pix_by, '')", &d.pixBy),
 		postgres.Into("pix_confirmed_at", postgres.ZeroIfNull(&d.confirmedAt)),
+		postgres.Into("email_before", &d.EmailBefore),
 	}
 }
 
@@ -65,6 +66,24 @@ func (d *storedDetails) details() commerce.Details {
 	return d.Details
 }
 
+func (c *ruleChange) storedDetails(ctx context.Context, influencerID string) (storedDetails, error) {
+	return postgres.One(ctx, c.tx, postgres.Scan(detailsColumns), `
+		select `+postgres.List(detailsColumns)+` from influencer_personal
+		where company_id = $1 and influencer_id = $2`, c.change.CompanyID, influencerID)
+}
+
+// offersMessage notes in the audit log that who makes the change is shown a message to the influencer's former e-mail.
+func (c *ruleChange) offersMessage(ctx context.Context, influencerID string) error {
+	row, err := c.storedDetails(ctx, influencerID)
+	if details := row.details(); err == nil && details.FormerEmail(c.now) != "" {
+		if c.change.Detail == nil {
+			c.change.Detail = map[string]any{}
+		}
+		c.change.Detail["message_offered"] = true
+	}
+	return err
+}
+
 // setDetails changes details of an influencer, and the identities that follow from them; with keep
 // what is known of where money goes is not overwritten (*commerce.PayeeKnownError). It returns the
 // names of the fields that changed, and adds the record of the change where money may follow from it.
@@ -73,9 +92,7 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	if len(asked.Fields()) == 0 {
 		return nil, nil
 	}
-	row, err := postgres.One(ctx, c.tx, postgres.Scan(detailsColumns), `
-		select `+postgres.List(detailsColumns)+` from influencer_personal
-		where company_id = $1 and influencer_id = $2`, c.change.CompanyID, influencerID)
+	row, err := c.storedDetails(ctx, influencerID)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, err
 	}
@@ -112,8 +129,7 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 			return nil, err
 		}
 	}
-	payee := func(name string) bool { return slices.Contains(commerce.PayeeFields, name) }
-	if len(identities) == 0 && len(lacking) == 0 && !slices.ContainsFunc(changed, payee) {
+	if len(identities) == 0 && len(lacking) == 0 && !slices.ContainsFunc(changed, isPayee) {
 		return changed, nil
 	}
 	return changed, c.outbox.rule(c.change, influencerID,
@@ -129,6 +145,8 @@ func (c *ruleChange) neverPaid(ctx context.Context, influencerID string) (never 
 	return never, err
 }
 
+func isPayee(field string) bool { return slices.Contains(commerce.PayeeFields, field) }
+
 // writeDetails stores details of which some fields changed. firstKey: a Pix key among them is the first of an influencer who was
 // never paid, which takes nobody's place: it needs no second person.
 func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d commerce.Details, changed []string, firstKey bool) error {
@@ -142,13 +160,16 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 			case when @pix_first then @now::timestamptz end, case when @pix_first then @actor::text end)
 		on conflict (company_id, influencer_id) do update set email = excluded.email, phone = excluded.phone, document = excluded.document,
 			pix_type = excluded.pix_type, pix_key = excluded.pix_key, handles = excluded.handles, notes = excluded.notes,
+			email_before = case when not @email_changed or p.email = '' or p.email_before <> '' and p.email_at > @rested then p.email_before
+				else p.email end,
 			email_at = coalesce(excluded.email_at, p.email_at), email_by = coalesce(excluded.email_by, p.email_by),
 			document_at = coalesce(excluded.document_at, p.document_at), document_by = coalesce(excluded.document_by, p.document_by),
 			pix_at = coalesce(excluded.pix_at, p.pix_at), pix_by = coalesce(excluded.pix_by, p.pix_by),
 			pix_confirmed_at = case when @pix_changed then excluded.pix_confirmed_at else p.pix_confirmed_at end,
 			pix_confirmed_by = case when @pix_changed then excluded.pix_confirmed_by else p.pix_confirmed_by end`,
 		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "now": c.now, "actor": c.change.Actor,
-			"email": d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
+			"rested": c.now.Add(-commerce.LogInRest),
+			"email":  d.Email, "phone": d.Phone, "document": d.Document, "pix_type": d.Pix.Type, "pix_key": d.Pix.Key,
 			"handles": notNil(d.Handles), "notes": d.Notes,
 			"email_changed":    slices.Contains(changed, commerce.DetailEmail),
 			"document_changed": slices.Contains(changed, commerce.DetailDocument),

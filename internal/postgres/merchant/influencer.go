@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -215,6 +216,11 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 		}
 		if len(fields) > 0 {
 			c.change.Detail["fields"] = fields
+		}
+		if asked.OffersMessage && slices.ContainsFunc(fields, isPayee) {
+			if err := c.offersMessage(ctx, id); err != nil {
+				return err
+			}
 		}
 		return c.forgetRepeats(ctx)
 	})

@@ -46,6 +46,9 @@ func (s *Store) ConfirmPix(ctx context.Context, author commerce.Author, influenc
 			return err
 		}
 		c.change.Action, c.change.Subject = "influencer.confirm_pix", influencerID
+		if err := c.offersMessage(ctx, influencerID); err != nil {
+			return err
+		}
 		return c.outbox.rule(c.change, influencerID,
 			wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})

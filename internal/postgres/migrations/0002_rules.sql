@@ -60,6 +60,7 @@ create table influencer_personal (
   notes         text not null default '',
   email_at      timestamptz,
   email_by      text,
+  email_before  text not null default '', -- the former one: of several changes within 30 days the first one's
   document_at   timestamptz,
   document_by   text,
   pix_at        timestamptz,

@@ -84,6 +84,9 @@ create index ledger_payable on ledger_entry (company_id, influencer_id, currency
   where statement_id is null;
 -- Advances are paid when they are made: balances sum them.
 create index ledger_advance on ledger_entry (company_id, influencer_id, currency) include (amount_minor) where kind = 'advance';
+-- Reports have them as costs of their day.
+create index ledger_manual_cost on ledger_entry (company_id, currency, payable_on) include (kind, influencer_id, amount_minor)
+  where kind in ('bonus', 'adjustment');
 -- Entries are summed in the order of bytes, some at a time.
 create index ledger_statement on ledger_entry (company_id, statement_id, order_id collate "C", entry) where statement_id is not null;
 

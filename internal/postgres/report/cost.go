@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,9 +13,9 @@ import (
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
-// Kinds of costs of the report costs.
+// Kinds of costs of the report costs. Bonuses and adjustments are of commerce.EntryKinds.
 const (
-	costOfInfluencer = "influencer" // a value by frequency that was agreed with one
+	costOfInfluencer = "influencer" // a value by frequency that was agreed with one, and is owed
 	costAdditional   = "additional"
 )
 
@@ -30,23 +29,27 @@ type periodCost struct {
 	influencerID, influencer, campaignID string
 }
 
-// periodCosts returns the influencers' costs with a value, and the additional costs, that
-// count on days of the report. They are in BRL; a report in another currency has none.
+// periodCosts returns what influencers are owed beside orders and the additional costs, that count on days of the report. But
+// for manual entries they are in BRL; a report in another currency has none.
 func (r *reading) periodCosts(ctx context.Context) ([]periodCost, error) {
-	if r.query.Currency != commerce.BRL {
-		return nil, nil
-	}
-	filter := commerce.CostFilter{From: r.query.Start, To: r.query.End}
-	additional, err := merchant.AdditionalCostVersions(ctx, r.tx, r.query.CompanyID, filter, maxCosts+1)
+	costs, err := r.manualCosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	costs, err := r.influencerCosts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range additional {
-		costs = append(costs, periodCost{AdditionalCost: c, kind: costAdditional})
+	if r.query.Currency == commerce.BRL {
+		owed, err := r.owedCosts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		filter := commerce.CostFilter{From: r.query.Start, To: r.query.End}
+		additional, err := merchant.AdditionalCostVersions(ctx, r.tx, r.query.CompanyID, filter, maxCosts+1)
+		if err != nil {
+			return nil, err
+		}
+		costs = append(costs, owed...)
+		for _, c := range additional {
+			costs = append(costs, periodCost{AdditionalCost: c, kind: costAdditional})
+		}
 	}
 	if len(costs) > maxCosts {
 		return nil, reports.ErrTooManyRows
@@ -54,59 +57,43 @@ func (r *reading) periodCosts(ctx context.Context) ([]periodCost, error) {
 	return costs, nil
 }
 
-// replaces returns SQL which says that of two costs with a value the later one counts in place of the earlier one.
-func replaces(later, earlier string) string {
-	return strings.NewReplacer("n.", later+".", "c.", earlier+".").Replace(`n.influencer_id = c.influencer_id
-		and n.campaign_id is not distinct from c.campaign_id
-		and n.is_coupon_cost = c.is_coupon_cost and n.start_date = c.start_date and n.value_minor > 0
-		and (n.created_at, n.cost_id) > (c.created_at, c.cost_id)
-		and (n.end_date is not distinct from c.end_date and n.frequency = c.frequency or c.deleted_at <= n.created_at)`)
-}
-
-var influencerCosts = `
+var owedCosts = `
 	select k.cost_id::text, k.influencer_id::text, coalesce(i.name, ''), coalesce(k.campaign_id, ''), k.value_minor, k.frequency, k.start_date,
-	k.end_date, k.deleted_at, k.owed_from, k.until,
-	least(k.owed_from, (select min(e.owed_from) from cost e where e.company_id = @company_id and e.value_minor > 0 and ` +
-	replaces("k", "e") + `)),
-	exists (select 1 from cost l where l.company_id = @company_id and l.deleted_at is null and ` + replaces("l", "k") + `)
+	k.end_date, k.owed_from, k.until
 	from cost k
 	left join influencer i on i.company_id = k.company_id and i.influencer_id = k.influencer_id
-	where k.company_id = @company_id and k.value_minor > 0 and k.start_date <= @to::date and (k.end_date is null or k.end_date >= @from::date)
+	where k.company_id = @company_id and k.owed_from <= @to::date and k.start_date <= @to::date
+		and (k.end_date is null or k.end_date >= @from::date) and (k.until is null or k.until > @from::date)
 	order by k.created_at, k.cost_id limit @most`
 
-// influencerCosts returns the influencers' costs with a value. On days on which nothing is owed for them, one that was removed
-// counts on the days before, and of two that differ only in amount the later one alone counts, as it is with commissions
-// (facts.Cost.Replaces). From the day on which it is owed, a cost counts as the ledger has it (ledger.Lines), by day.
-func (r *reading) influencerCosts(ctx context.Context) (list []periodCost, err error) {
-	read, err := postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (c ownCost, err error) {
-		return c, row.Scan(&c.ID, &c.influencerID, &c.influencer, &c.campaignID, &c.ValueMinor, &c.Frequency, postgres.Day(&c.StartDate),
-			postgres.Day(&c.EndDate), postgres.ZeroIfNull(&c.deleted), postgres.Day(&c.owedFrom), postgres.Day(&c.owedUntil),
-			postgres.Day(&c.firstOwed), &c.replaced)
-	}, influencerCosts, pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "most": maxCosts + 1})
-	for _, c := range read {
+// owedCosts returns the influencers' fixed amounts as the ledger has them (ledger.Lines), by day: from the day on which each is
+// owed, until the one on which it is owed no more.
+func (r *reading) owedCosts(ctx context.Context) ([]periodCost, error) {
+	return postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (c periodCost, err error) {
 		c.kind = costOfInfluencer
-		if !c.replaced {
-			c.Until = c.firstOwed
-			if day := c.deleted.In(r.zone).Format(time.DateOnly); !c.deleted.IsZero() && (c.Until == "" || day < c.Until) {
-				c.Until = day
-			}
-			list = append(list, c.periodCost)
-		}
-		if c.owedFrom != "" {
-			c.Since, c.Until = c.owedFrom, c.owedUntil
-			list = append(list, c.periodCost)
-		}
-	}
-	return list, err
+		return c, row.Scan(&c.ID, &c.influencerID, &c.influencer, &c.campaignID, &c.ValueMinor, &c.Frequency, postgres.Day(&c.StartDate),
+			postgres.Day(&c.EndDate), postgres.Day(&c.Since), postgres.Day(&c.Until))
+	}, owedCosts, pgx.NamedArgs{"company_id": r.query.CompanyID, "from": r.query.Start, "to": r.query.End, "most": maxCosts + 1})
 }
 
-// ownCost is a cost of an influencer as it is stored.
-type ownCost struct {
-	periodCost
-	deleted             time.Time
-	owedFrom, owedUntil string // owed from a day on, and until one, exclusive; empty: not owed, and no end
-	firstOwed           string // the first day on which it, or one that it replaces, is owed
-	replaced            bool   // another counts in its place where nothing is owed
+// manualCosts goes by the index ledger_manual_cost. An advance is a payment, and a product has no amount.
+var manualCosts = `
+	select e.kind, e.influencer_id::text, coalesce(i.name, ''), e.day, e.minor from (
+		select kind, influencer_id, payable_on as day, sum(amount_minor)::bigint as minor from ledger_entry
+		where company_id = @company_id and kind in ('bonus', 'adjustment') and currency = @currency
+			and payable_on between @from::date and @to::date
+		group by kind, influencer_id, payable_on) e
+	left join influencer i on i.company_id = @company_id and i.influencer_id = e.influencer_id
+	order by e.day, e.influencer_id, e.kind limit @most`
+
+// manualCosts returns the bonuses and adjustments of the ledger that are of days of the report, those of a day, influencer and
+// kind together.
+func (r *reading) manualCosts(ctx context.Context) ([]periodCost, error) {
+	return postgres.Collect(ctx, r.tx, func(row pgx.CollectableRow) (c periodCost, err error) {
+		c.Frequency = commerce.Specific
+		return c, row.Scan(&c.kind, &c.influencerID, &c.influencer, postgres.Day(&c.StartDate), &c.ValueMinor)
+	}, manualCosts, pgx.NamedArgs{"company_id": r.query.CompanyID, "currency": r.query.Currency, "from": r.query.Start, "to": r.query.End,
+		"most": maxCosts + 1})
 }
 
 // costs adds the costs of each period.

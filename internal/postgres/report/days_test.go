@@ -91,8 +91,7 @@ func TestAStatementHasNoLineOfNothing(t *testing.T) {
 	}
 }
 
-// A cost counts on its last day. One that was removed counts on the days before that one, which is
-// the store's.
+// A cost counts on its last day, and on none on which it is not owed: one that was removed is owed until the day before.
 func TestACostCountsOnTheStoresDays(t *testing.T) {
 	t.Parallel()
 	s := sum(t)
@@ -109,6 +108,9 @@ func TestACostCountsOnTheStoresDays(t *testing.T) {
 	f("2026-03-09", "2026-03-12", "totals amount=2")
 	f("2026-03-10", "2026-03-12", "totals amount=1")
 	f("2026-03-11", "2026-03-12", "totals")
-	execute(t, s.DSN, `update cost set end_date = null, deleted_at = '2026-03-11T02:59:59Z'`)
+	execute(t, s.DSN, `update cost set end_date = null, until = '2026-03-10', deleted_at = now()`)
 	f("2026-03-09", "2026-03-12", "totals amount=1")
+	f("2026-03-10", "2026-03-12", "totals")
+	execute(t, s.DSN, `update cost set owed_from = '2026-03-05'`)
+	f("2026-03-01", "2026-03-12", "totals amount=5")
 }

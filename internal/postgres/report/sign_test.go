@@ -136,6 +136,35 @@ func TestSignsKnowPlaces(t *testing.T) {
 	}
 }
 
+// In a small shop the rates of all are high: that one buyer made 14 of 34 orders within five days is a sign by itself.
+func TestSignsKnowTheBuyerOfASmallShop(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company := f.Store.Live.CompanyID
+	at := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	sell := func(name string, orders, ofOne int) {
+		id := f.Influencer(company, name)
+		coupon := f.Coupon(company, id, "", name+"10")
+		for i := range orders {
+			o := reporttest.Order{CompanyID: company, ID: fmt.Sprint(name, i), CreatedAt: at.Add(time.Duration(i) * 3 * time.Hour),
+				TotalMinor: 10_000, CommissionMinor: 1_000, State: "earned", InfluencerID: id, Evidence: commerce.EvidenceCoupon,
+				CouponID: coupon, EmailKey: fmt.Sprint("k1:", name, i)}
+			if i < ofOne {
+				o.EmailKey = "k1:" + name
+			}
+			f.Put(o)
+		}
+	}
+	sell("Bia", 4, 2)
+	sell("Caio", 1, 1)
+	sell("Ana", 34, 14)
+	report, err := f.DB.Signs(t.Context(), company, "2026-03-01", "2026-03-31")
+	if err != nil || len(report.Signs) != 1 || report.Signs[0].Kind != fraud.SameBuyer ||
+		report.Signs[0].Observed != (fraud.Rate{Count: 14, Of: 34}) || report.Signs[0].Usual != (fraud.Rate{Count: 3, Of: 5}) {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
 // Of an influencer's newest visit the stored event tells when it was received, whether its
 // visitor looked at a page, and from which network it came.
 func TestSignsReadTheEventsOfVisits(t *testing.T) {

@@ -74,7 +74,7 @@ func (r *reading) costsOfInfluencers(ctx context.Context) error {
 		return err
 	}
 	return r.addCosts(ctx, "cost", func(c *periodCost) []string {
-		if c.kind != costOfInfluencer {
+		if c.influencerID == "" {
 			return nil
 		}
 		return []string{c.influencerID, c.influencer, c.campaignID, names[c.campaignID]}
