@@ -24,7 +24,8 @@ func TestWhatIsStoredAboutAPersonIsRead(t *testing.T) {
 		}
 	}
 	key := s.key(s.store.Live.CompanyID, account.ExportCustomers)
-	if a := s.call("POST", "/admin/v1/exports", s.key(s.store.Live.CompanyID, account.AdminScopes...), `{"email":"ana@example.com"}`); a.Status != 403 {
+	usual := s.key(s.store.Live.CompanyID, account.AdminScopes...)
+	if a := s.call("POST", "/admin/v1/exports", usual, `{"email":"ana@example.com"}`); a.Status != 403 {
 		t.Errorf("a key with the usual scopes: %d", a.Status)
 	}
 	a := s.call("POST", "/admin/v1/exports", key, `{"email":" Ana@Example.com ","customer_id":"4711"}`)
