@@ -195,3 +195,82 @@ func (s *site) readPage(client *http.Client, path string) string {
 	}
 	return string(body)
 }
+
+var (
+	listFile    = regexp.MustCompile(`href="([^"]*csv[^"]*)" download`)
+	shownNumber = regexp.MustCompile(`^(R\$ )?-?[0-9][0-9.,]*%?$|R\$ -?[0-9][0-9.,]*`)
+)
+
+// numbersOf are the numbers of texts that are nothing else, and the amounts of others, as a page shows them.
+func numbersOf(cells []string, thousands string) (list []string) {
+	for _, cell := range cells {
+		for _, number := range shownNumber.FindAllString(cell, -1) {
+			plain := rounded(plainCell(number, thousands))
+			if strings.HasSuffix(number, "%") {
+				plain += "%"
+			}
+			list = append(list, plain)
+		}
+	}
+	return list
+}
+
+// Each amount, count and percentage that a page's table shows of somebody or something is in the lines about it of the page's
+// files, in both languages.
+func TestTheFilesOfListsHaveWhatTheirPagesShow(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sells()
+	s.sumDay("2026-11-18")
+	caio := s.Influencer(s.live, "Caio Lima")
+	coupon := s.Coupon(s.live, caio, "", "CAIO5")
+	s.Sum(s.live, rollup.Order{Outcome: &facts.Outcome{Day: "2026-11-18", Currency: commerce.BRL, TotalMinor: 987654,
+		Payout: facts.Payout{State: facts.PayoutEarned, InfluencerID: caio, CouponID: coupon, CommissionMinor: 98765}}})
+	client := s.loggedIn()
+	for _, portuguese := range []bool{false, true} {
+		comma, thousands := ',', ","
+		if portuguese {
+			s.inPortuguese(client)
+			comma, thousands = ';', "."
+		}
+		for _, name := range []string{"orders", "payouts", "influencers", "coupons", "products"} {
+			page := s.readPage(client, "/dashboard/"+name+"?company="+s.live)
+			var lines [][]string
+			for _, link := range listFile.FindAllStringSubmatch(page, -1) {
+				lines = append(lines, tableOf(t, s.readRaw(client, html.UnescapeString(link[1])), comma)[1:]...)
+			}
+			compared := 0
+			for _, row := range pageRow.FindAllString(pageTable.FindString(page), -1) {
+				var cells []string
+				for _, cell := range pageCell.FindAllString(row, -1) {
+					text := html.UnescapeString(pageTag.ReplaceAllString(cell, " "))
+					cells = append(cells, strings.Join(strings.Fields(strings.ReplaceAll(text, "\u00a0", " ")), " "))
+				}
+				has := map[string]bool{}
+				for _, line := range lines {
+					about := func(cell string) bool { return cell == cells[0] || cell != "" && strings.HasPrefix(cells[0], cell+" ") }
+					if !slices.ContainsFunc(line, about) {
+						continue
+					}
+					for _, cell := range line {
+						if shownNumber.MatchString(cell) {
+							has[rounded(cell)] = true
+							has[decimalOf(cell).Shift(2).Round(1).String()+"%"] = true
+						}
+					}
+				}
+				for i, cell := range cells[1:] {
+					for _, number := range numbersOf([]string{cell}, thousands) {
+						compared++
+						if !has[number] && number != "0" {
+							t.Errorf("%s: of %s the page shows %s in column %d, the files %v", name, cells[0], number, i+2, has)
+						}
+					}
+				}
+			}
+			if compared < 3 {
+				t.Errorf("%s: %d numbers are compared", name, compared)
+			}
+		}
+	}
+}
