@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -361,6 +362,24 @@ func TestTheModelFileIsImported(t *testing.T) {
 			!slices.ContainsFunc(s.names(), func(name string) bool { return strings.HasPrefix(name, "Ana Prado (") }) {
 			t.Errorf("%d: %s\n%s", status, text, model)
 		}
+	}
+}
+
+// A link is taken as people type it, without its scheme, by the form as by the import.
+func TestLinksNeedNoScheme(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	form := url.Values{"name": {"Ana"}, "links": {"loja.example.com/a"}, "step": {"save"}}
+	if status, text, _ := s.send(owner, "/dashboard/influencers?company="+s.live, form); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	if status, text := s.upload(owner, "name,links\nBia,loja.example.com/b\n", "step", "save"); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+	if !contains(exported, "https://loja.example.com/a,", "https://loja.example.com/b,") {
+		t.Errorf("%s", exported)
 	}
 }
 
