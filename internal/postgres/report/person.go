@@ -82,8 +82,8 @@ const heldBack = "ids of browsers, cart tokens, keyed hashes and the last part o
 	"who knows them could claim the person's purchases"
 
 // WritePerson writes as one JSON object what is stored about the person whom keys name: the orders that have one of them now, earlier
-// versions of orders that had one, the browsers that were seen with one, and their events. "complete" says at the end whether there was room for all. After an
-// error the text is not whole.
+// versions of orders that had one, the browsers that were seen with one, and their events. "complete" says at the end whether there
+// was room for all. After an error the text is not whole.
 func (r *Reader) WritePerson(ctx context.Context, p commerce.PersonFile, keys []facts.Key, to io.Writer) error {
 	f := &personFile{w: bufio.NewWriterSize(to, 64<<10), left: cmp.Or(p.MostBytes, mostPersonBytes), whole: true}
 	f.text(`{"company_id":`)
