@@ -42,7 +42,7 @@ func (s *Server) postOrders(w http.ResponseWriter, r *http.Request, c caller) (a
 	if err != nil {
 		return answer{}, err
 	}
-	if err := s.takeBulkTurn(r.Context()); err != nil {
+	if err := s.takeTurn(r.Context(), s.bulk); err != nil {
 		return answer{}, err
 	}
 	defer func() { <-s.bulk }()
@@ -81,13 +81,13 @@ func (s *Server) postOrders(w http.ResponseWriter, r *http.Request, c caller) (a
 	return answer{data: result}, nil
 }
 
-// takeBulkTurn waits until fewer requests are read than there are turns: reading hundreds of orders takes a processor for
-// long, and orders that are sent alone go before. Its turn is given back by a receive from s.bulk.
-func (s *Server) takeBulkTurn(ctx context.Context) error {
+// takeTurn waits until fewer requests are under way than there are turns: reading hundreds of orders, or all of a person, takes
+// long, and orders that are sent alone go before. A turn is given back by a receive from turns.
+func (s *Server) takeTurn(ctx context.Context, turns chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
 	select {
-	case s.bulk <- struct{}{}:
+	case turns <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return &causedProblem{problem: unavailable(), cause: ctx.Err()}

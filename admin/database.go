@@ -99,6 +99,10 @@ type sales interface {
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	// AskErasure asks to erase the person whom keys name, by the kinds that were given.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
+	// LogExport says in the audit log that what is stored about a person is read, and by what the person is named.
+	LogExport(ctx context.Context, author commerce.Author, kinds []string, random io.Reader) error
+	// WritePerson writes one JSON object.
+	WritePerson(ctx context.Context, p commerce.PersonFile, keys []facts.Key, to io.Writer) error
 	// Today returns a company's time zone and day.
 	Today(ctx context.Context, companyID string, now time.Time) (zone *time.Location, day string, err error)
 }

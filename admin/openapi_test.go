@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -162,10 +164,37 @@ func breach(request *http.Request, sent string, response *http.Response, got []b
 	if request.Method == http.MethodHead || response.StatusCode == http.StatusNotModified {
 		return nil
 	}
-	return openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+	shape := answerShape(route.Operation.OperationID, response, got)
+	if _, seen := goodAnswers.Load(shape); seen {
+		return nil
+	}
+	err = openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: input, Status: response.StatusCode, Header: response.Header,
 		Body: io.NopCloser(bytes.NewReader(got)), Options: input.Options,
 	})
+	if err == nil {
+		goodAnswers.Store(shape, true)
+	}
+	return err
+}
+
+// goodAnswers are the shapes of the answers that were as the document says. openapi3filter compiles the schemas anew for each
+// answer, which was a third of the CPU time of this package's tests: an answer of a known shape is not looked at again.
+var goodAnswers sync.Map
+
+// What is another one in each answer. No schema of ours tells request ids apart, or instants, or counts in headers.
+var (
+	inEachBody = regexp.MustCompile(`"(request_id)":"req_[0-9a-f-]{36}"|` +
+		`"(timestamp)":"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"`)
+	inEachHeader = regexp.MustCompile(`req_[0-9a-f-]{36}|\b[1-9][0-9]*\b`)
+)
+
+// answerShape is the same for answers of an operation that differ only in what is another one in each.
+func answerShape(operation string, response *http.Response, body []byte) [sha256.Size]byte {
+	header := response.Header.Clone()
+	header.Del("Date")
+	return sha256.Sum256(fmt.Appendf(nil, "%s %d %s %s", operation, response.StatusCode,
+		inEachHeader.ReplaceAllString(fmt.Sprintf("%q", header), "#"), inEachBody.ReplaceAll(body, []byte("$1$2"))))
 }
 
 // basePath is a path up to and with the API's base, or what it is instead.

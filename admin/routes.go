@@ -31,7 +31,7 @@ type route struct {
 
 // writes reports whether the operation changes anything.
 func (r route) writes() bool {
-	return r.method != http.MethodGet && r.method != http.MethodHead && r.path != previewPath
+	return r.method != http.MethodGet && r.method != http.MethodHead && r.path != previewPath && r.path != exportPath
 }
 
 // routes is every operation, each served under both base paths.
@@ -58,6 +58,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/order/{orderId}/evidence", account.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
 		{http.MethodPost, "/order/{orderId}/assignment", account.AssignOrders, ruleRate, s.makes(s.assignOrder)},
 		{http.MethodPost, "/erasures", account.EraseCustomers, ruleRate, s.makes(s.erase)},
+		{http.MethodPost, exportPath, account.ExportCustomers, ruleRate, s.export},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", account.WriteProducts, ingestRate, s.postProduct},
 		{http.MethodGet, "/order/{orderId}", account.ReadReports, ruleRate, s.getOrder},

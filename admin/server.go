@@ -33,6 +33,7 @@ type Server struct {
 	metrics       *metrics
 	accepted      *acceptedOrders
 	bulk          chan struct{} // has one for each request of POST /orders that is read now
+	exports       chan struct{} // holds an element for each export that is under way
 	lastReadiness readiness
 	clock         *increasingClock
 
@@ -90,6 +91,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		metrics:  metrics,
 		accepted: newAcceptedOrders(maxAccepted),
 		bulk:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		exports:  make(chan struct{}, exportsAtOnce),
 		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
 		again:    make(chan struct{}, 1),

@@ -132,7 +132,7 @@ func (s *shop) kept() string {
 func TestAnErasureChangesNoOutcome(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
-	histories := seeds(4, 8)
+	histories := seeds(2, 8)
 	gone := 0
 	for seed := range histories {
 		r := rand.New(rand.NewPCG(seed, 17))
@@ -143,7 +143,7 @@ func TestAnErasureChangesNoOutcome(t *testing.T) {
 		s.apply(slices.Clone(history), func() int { return 9 })
 		want, events := s.kept(), s.int(`select count(*) from event_fact`)
 		customer := "k1:customer:2"
-		if seed%4 == 3 {
+		if seed%2 == 1 {
 			customer = "k1:customer:7" // no other customer of theirs begins with it
 		}
 		asked := noon.AddDate(0, 2, 0)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -100,13 +101,14 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 		len(s.names()) != before+2 {
 		t.Fatalf("%d, %q: %s", status, s.names(), text)
 	}
-	// Again: the coupons are somebody's now.
-	if status, text = s.upload(owner, raw); !contains(text, "2 linhas foram recusadas") {
+	// Again: all of it is known.
+	if status, text = s.upload(owner, raw); !contains(text, "2 linhas sem mudança", "0 linhas podem ser importadas") ||
+		contains(text, "Importar</button>") {
 		t.Errorf("%d: %s", status, text)
 	}
-	// A column may be left out: without coupon and agreement one line has nothing that is taken.
+	// A column may be left out, or read as another one.
 	if status, text = s.upload(owner, "", "text", carried, "column-3", "", "column-4", "", "column-1", "notes"); !contains(text,
-		"1 linha pode ser importada") {
+		"2 linhas podem ser importadas", "Colunas com números que não são lidas: Comissão (%)", "Outras colunas que não são lidas: Cupom") {
 		t.Errorf("%d: %s", status, text)
 	}
 }
@@ -229,6 +231,155 @@ func TestTheInfluencersFileIsTheirImport(t *testing.T) {
 				t.Errorf("the file has no %s: %s", part, files[0])
 			}
 		}
+	}
+}
+
+// revision is that of the store's rules: each change has one.
+func (s *site) revision() int64 {
+	s.t.Helper()
+	company, err := s.DB.Company(s.t.Context(), s.live)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return company.RulesRev
+}
+
+// The store's own file says nothing new to it: nothing is added twice, in whole or beside something new.
+func TestTheInfluencersFileChangesNothingInItsStore(t *testing.T) {
+	t.Parallel()
+	for _, portuguese := range []bool{true, false} {
+		s := newSite(t)
+		owner := s.loggedIn()
+		s.inPortuguese(owner)
+		if status, text := s.upload(owner, wholeFile, "step", "save"); status != http.StatusSeeOther {
+			t.Fatalf("%d: %s", status, text)
+		}
+		none, some := "%d linhas sem mudança", "1 linha pode ser importada"
+		if !portuguese {
+			s.inEnglish(owner)
+			none, some = "%d lines without a change", "1 line can be imported"
+		}
+		exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+		before := s.revision()
+		none = fmt.Sprintf(none, strings.Count(exported, "\n")-1)
+		if status, text := s.upload(owner, exported); status != http.StatusOK || !contains(text, none) {
+			t.Errorf("%d: %s", status, text)
+		}
+		if status, text := s.upload(owner, exported, "step", "save"); status != http.StatusUnprocessableEntity || s.revision() != before {
+			t.Errorf("%d, revision %d, want %d: %s", status, s.revision(), before, text)
+		}
+		separator := map[bool]string{true: ";", false: ","}[portuguese]
+		added := exported + "Zoe" + strings.Repeat(separator, 4) + "ZOE\r\n"
+		if status, text := s.upload(owner, added); !contains(text, some) {
+			t.Errorf("%d: %s", status, text)
+		}
+		if status, text := s.upload(owner, added, "step", "save"); status != http.StatusSeeOther || s.revision() != before+1 {
+			t.Errorf("%d, revision %d, want %d: %s", status, s.revision(), before+1, text)
+		}
+		again := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+		for line := range strings.Lines(exported) {
+			if strings.Count(again, line) != strings.Count(exported, line) {
+				t.Errorf("%q is not there as before: %s", line, again)
+			}
+		}
+	}
+}
+
+// A shop's file without first days of agreements is read on another day: what is in force is not agreed on again, which would
+// pay both.
+func TestTheSameAgreementIsNotMadeAgainLater(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	if status, text := s.upload(owner, "name,coupon,var_fee,monthly,cost_start\nAna Prado,ANA10,10,500,2026-01-01\n",
+		"step", "save"); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	before := s.revision()
+	for file, want := range map[string]string{
+		"name,coupon,var_fee,monthly\nAna Prado,ANA10,10,500\n":                                       "1 line without a change",
+		"name,coupon,var_fee,monthly\nAna Prado,ANA10,12,500\n":                                       "1 line can be imported",
+		"name,coupon,var_fee,value,frequency,cost_start\nAna Prado,ANA10,10,500,monthly,2025-12-01\n": "1 line can be imported",
+	} {
+		if status, text := s.upload(owner, file); !contains(text, want) || s.revision() != before {
+			t.Errorf("%q: %d: %s", file, status, text)
+		}
+	}
+}
+
+// A line with contacts alone adds to somebody who is known, and never changes where money goes.
+func TestContactsAreAddedByAnImport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	s.inPortuguese(owner)
+	if status, text := s.upload(owner, "Nome;Cupom;Comissão\nAna Prado;ANA10;10\nBia;BIA;\n"); status != http.StatusOK ||
+		!contains(text, "2 linhas podem ser importadas", "1 influenciador sem acordo: fica sem comissão") {
+		t.Fatalf("%d: %s", status, text)
+	}
+	if status, text := s.upload(owner, "Nome;Cupom;Comissão\nAna Prado;ANA10;10\nBia;BIA;\n", "step", "save"); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	const header = "Nome;E-mail;Celular;Pix;Tipo de chave Pix\n"
+	status, text := s.upload(owner, header+"Ana Prado;ana@example.com;(11) 98888-7766;ana@example.com;e-mail\nZoe;zoe@example.com;;;\n")
+	if status != http.StatusOK || !contains(text, "1 linha pode ser importada", "1 linha foi recusada",
+		"não é um influenciador da loja, e um novo precisa de um link, um cupom ou um acordo") || contains(text, "sem acordo:") {
+		t.Fatalf("%d: %s", status, text)
+	}
+	if status, text = s.upload(owner, header+"Ana Prado;ana@example.com;(11) 98888-7766;ana@example.com;e-mail\n", "step",
+		"save"); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+	if !contains(exported, "ana@example.com;+55 11 98888-7766;") {
+		t.Errorf("%s", exported)
+	}
+	status, text = s.upload(owner, header+"Ana Prado;;;outra@example.com;e-mail\n", "step", "save")
+	if status != http.StatusUnprocessableEntity || !contains(text, "uma importação não os altera") {
+		t.Errorf("%d: %s", status, text)
+	}
+}
+
+// The file that shows how one looks is one.
+func TestTheModelFileIsImported(t *testing.T) {
+	t.Parallel()
+	for _, portuguese := range []bool{true, false} {
+		s := newSite(t)
+		owner := s.loggedIn()
+		want := []string{"Download a model file", "Coupon · Coupon: from"}
+		if portuguese {
+			s.inPortuguese(owner)
+			want = []string{"Baixar um arquivo de modelo", "Cupom · Cupom: de"}
+		}
+		if text := s.readRaw(owner, "/dashboard/influencers/import?company="+s.live); !contains(text, want...) {
+			t.Errorf("%s", text)
+		}
+		model := s.readRaw(owner, "/dashboard/influencers/import/model.csv?company="+s.live)
+		if status, text := s.upload(owner, model); status != http.StatusOK || strings.Contains(text, "class=\"caution\"") {
+			t.Errorf("%d: %s", status, text)
+		}
+		if status, text := s.upload(owner, model, "step", "save"); status != http.StatusSeeOther ||
+			!slices.ContainsFunc(s.names(), func(name string) bool { return strings.HasPrefix(name, "Ana Prado (") }) {
+			t.Errorf("%d: %s\n%s", status, text, model)
+		}
+	}
+}
+
+// A link is taken as people type it, without its scheme, by the form as by the import.
+func TestLinksNeedNoScheme(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner := s.loggedIn()
+	form := url.Values{"name": {"Ana"}, "links": {"loja.example.com/a"}, "step": {"save"}}
+	if status, text, _ := s.send(owner, "/dashboard/influencers?company="+s.live, form); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	if status, text := s.upload(owner, "name,links\nBia,loja.example.com/b\n", "step", "save"); status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", status, text)
+	}
+	exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
+	if !contains(exported, "https://loja.example.com/a,", "https://loja.example.com/b,") {
+		t.Errorf("%s", exported)
 	}
 }
 

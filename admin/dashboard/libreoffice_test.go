@@ -3,7 +3,6 @@
 package dashboard_test
 
 import (
-	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"net/http"
@@ -133,6 +132,7 @@ func (o *office) cellsOf(document string) (rows [][]officeCell) {
 
 var (
 	aNumber = regexp.MustCompile(`^[+-]?[0-9]+(,[0-9]+)?$`)
+	aPart   = regexp.MustCompile(`^[0-9]+(,[0-9]+)?%$`)
 	aDay    = regexp.MustCompile(`^([0-9]{2})/([0-9]{2})/([0-9]{4})(?: ([0-9]{2}:[0-9]{2}))?$`)
 	blanks  = regexp.MustCompile(`\s+`)
 )
@@ -144,23 +144,14 @@ func wanted(text string) officeCell {
 		return officeCell{}
 	case aNumber.MatchString(text):
 		return officeCell{"float", decimal.RequireFromString(strings.Replace(strings.TrimPrefix(text, "+"), ",", ".", 1)).String()}
+	case aPart.MatchString(text):
+		return officeCell{"percentage", decimal.RequireFromString(strings.Replace(text[:len(text)-1], ",", ".", 1)).Shift(-2).String()}
 	case day != nil && day[4] == "":
 		return officeCell{"date", day[3] + "-" + day[2] + "-" + day[1]}
 	case day != nil:
 		return officeCell{"date", day[3] + "-" + day[2] + "-" + day[1] + "T" + day[4] + ":00"}
 	}
 	return officeCell{"string", text}
-}
-
-func tableOf(t *testing.T, file string, comma rune) [][]string {
-	t.Helper()
-	r := csv.NewReader(strings.NewReader(strings.TrimPrefix(file, "\ufeff")))
-	r.Comma = comma
-	table, err := r.ReadAll()
-	if err != nil {
-		t.Fatalf("%v: %s", err, file)
-	}
-	return table
 }
 
 // sheetOfSums puts a sheet before the others, with LibreOffice's own sum of each column of the next one.

@@ -34,6 +34,9 @@ func (s *site) files() (paths []string) {
 	for _, spec := range reports.Specs() {
 		paths = append(paths, "/dashboard/report.csv?company="+s.live+"&report="+string(spec.Name))
 	}
+	for _, table := range []string{"contract", "channels"} {
+		paths = append(paths, "/dashboard/overview.csv?company="+s.live+"&table="+table)
+	}
 	return paths
 }
 

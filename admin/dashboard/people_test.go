@@ -223,7 +223,7 @@ func TestKeysAreMadeRotatedAndRevoked(t *testing.T) {
 		t.Errorf("%+v, %v", stored, err)
 	}
 	page := s.readAs(owner, "/dashboard/keys"+at)
-	if strings.Contains(page, made) || !contains(page, "ERP", "Sandbox", "costs.read", "Never", "Until") {
+	if strings.Contains(page, made) || !contains(page, "ERP", "Sandbox", "costs.read: read additional costs", "Never", "Until") {
 		t.Errorf("the page reads %q", page)
 	}
 	for name, value := range map[string]string{"name": " ", "environment": "x", "type": "x", "scopes": "all", "life": "7"} {

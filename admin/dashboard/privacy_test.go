@@ -47,9 +47,15 @@ func TestAPersonIsErasedOnThePage(t *testing.T) {
 	if err != nil || len(list) != 1 || len(list[0].Kinds) != 2 || !list[0].DoneAt.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
+	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(log, "Customer to be erased") {
+		t.Errorf("the log before: %s", log)
+	}
 	s.exec(`update erasure set done_at = now(), orders = 3, events = 12 where company_id = $1`, s.live)
 	if page := s.readAs(owner, at); !contains(page, "Erased", " 3 12") {
 		t.Errorf("%s", page)
+	}
+	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(log, "Customer erased") || contains(log, "to be erased") {
+		t.Errorf("the log after: %s", log)
 	}
 	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); strings.Contains(log, "zq.maria") ||
 		strings.Contains(s.logged(), "zq.maria") {

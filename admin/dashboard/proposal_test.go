@@ -431,6 +431,11 @@ func TestAProposalIsShownInPortuguese(t *testing.T) {
 		page.MustNavigate(s.url + path).MustWaitLoad()
 		axeInBothSchemes(t, page, name)
 		shots.take("proposal-" + name)
+		page.MustSetViewport(320, 800, 1, true)
+		if wide := page.MustEval(`() => document.documentElement.scrollWidth > innerWidth`).Bool(); wide {
+			t.Errorf("%s is wider than a screen of 320 px", name)
+		}
+		page.MustSetViewport(1280, 800, 1, false)
 	}
 	page.MustNavigate(s.url + "/dashboard/order/proposal" + at + "&id=1001").MustWaitLoad()
 	page.MustElementR("button", "Confirmo esta decisão").MustClick()

@@ -125,4 +125,8 @@ func TestAStoreIsConnected(t *testing.T) {
 	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Events arrive: Page view", "Orders arrive: 1001") {
 		t.Errorf("the signals are %s", text)
 	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "871237392", Name: "#1392"}) // what the shop calls it
+	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Orders arrive: #1392,") {
+		t.Errorf("the signals are %s", text)
+	}
 }

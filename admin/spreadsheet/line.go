@@ -3,6 +3,7 @@ package spreadsheet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
@@ -90,6 +91,9 @@ type reader struct {
 func (r *reader) registration() commerce.Registration {
 	asked := commerce.Registration{Name: r.cell["name"], Category: r.cell["category"], Campaign: r.cell["campaign"],
 		CampaignID: r.cell["campaign_id"], Links: strings.Fields(r.cell["links"])}
+	for i, link := range asked.Links {
+		asked.Links[i] = site.WithScheme(link)
+	}
 	asked.CouponOnly = len(asked.Links) == 0
 	if r.cell["coupon"] != "" {
 		asked.Coupons = []commerce.CouponTerms{{Code: strings.ToUpper(r.cell["coupon"]), StartDate: r.day("coupon_start"),
@@ -97,11 +101,12 @@ func (r *reader) registration() commerce.Registration {
 	} else {
 		r.refuseWithout("import.needs_coupon", "coupon_start", "coupon_end")
 	}
-	if r.cell["var_fee"]+r.cell["fixed_fee"]+r.cell["value"] != "" {
+	if r.cell["var_fee"]+r.cell["fixed_fee"]+r.cell["monthly"]+r.cell["value"] != "" {
 		asked.Costs = []commerce.CostTerms{r.cost()}
 	} else {
 		r.refuseWithout("import.needs_fee", "cost_start", "cost_end", "frequency", "owed_from")
 	}
+	asked.KnownOnly = len(asked.Links)+len(asked.Coupons)+len(asked.Costs) == 0
 	r.details(&asked.Details)
 	if len(r.problems) == 0 {
 		r.refuse(asked.Check())
@@ -111,7 +116,15 @@ func (r *reader) registration() commerce.Registration {
 
 // problem adds what is wrong with a field's cell.
 func (r *reader) problem(field, text string) {
-	r.problems = append(r.problems, r.header[field]+" "+text)
+	r.problems = append(r.problems, r.column(field)+" "+text)
+}
+
+// column names a field as the file does, else as the page does where a column is chosen.
+func (r *reader) column(field string) string {
+	if header := r.header[field]; header != "" {
+		return header
+	}
+	return "“" + r.Page.T("import.field_"+field) + "”"
 }
 
 // typed says why a cell could not be read.
@@ -125,8 +138,8 @@ func (r *reader) typed(field string, err error) {
 func (r *reader) refuse(bad commerce.Violations) {
 	for _, v := range bad.List {
 		field := fieldOfPath(v.Field)
-		if _, has := r.header[field]; !has {
-			r.header[field] = field
+		if v.Code == commerce.CodeNoRate { // of all amounts: those that the line has
+			field = r.firstOf("var_fee", "fixed_fee", "monthly", "value")
 		}
 		text := site.ViolationText(r.Page, v)
 		if digits := len(r.cell[field]); field == "document" && (digits == 9 || digits == 10 || digits == 12 || digits == 13) {
@@ -136,6 +149,14 @@ func (r *reader) refuse(bad commerce.Violations) {
 	}
 }
 
+// firstOf is the first of some fields whose cell has something.
+func (r *reader) firstOf(fields ...string) string {
+	if n := slices.IndexFunc(fields, func(field string) bool { return r.cell[field] != "" }); n > 0 {
+		return fields[n]
+	}
+	return fields[0]
+}
+
 // fieldOfPath returns the field that a violation's path is about: coupons[0].cupom is coupon.
 func fieldOfPath(path string) string {
 	list, last := path, path
@@ -143,6 +164,8 @@ func fieldOfPath(path string) string {
 		list, last = path[:i], path[i+1:]
 	}
 	switch list, _, _ = strings.Cut(list, "["); {
+	case list == "links":
+		return "links"
 	case last == "cupom", list == "coupons" && last == path:
 		return "coupon"
 	case list == "costs" && last == path:
@@ -154,6 +177,7 @@ func fieldOfPath(path string) string {
 	case list == "details.pix":
 		return "pix_" + last
 	}
+	last, _, _ = strings.Cut(last, "[")
 	return last
 }
 
@@ -181,15 +205,29 @@ var yes = map[string]bool{"yes": true, "true": true, "1": true, "sim": true, "s"
 	"": false, "no": false, "false": false, "0": false, "nao": false, "n": false}
 
 // frequencies are how often an amount is owed, as people write it and fold.Name folds it.
-var frequencies = map[string]string{"uma vez": "specific", "unico": "specific", "once": "specific",
-	"por dia": "daily", "diario": "daily", "diaria": "daily", "per day": "daily",
-	"por semana": "weekly", "semanal": "weekly", "per week": "weekly",
-	"por mes": "monthly", "mensal": "monthly", "per month": "monthly"}
+var frequencies = func() map[string]string {
+	known := map[string]string{}
+	for frequency, words := range map[string]string{
+		commerce.Specific: "uma vez, uma so vez, uma unica vez, unico, unica, pagamento unico, once, one time",
+		commerce.Daily:    "por dia, ao dia, todo dia, dia, diario, diaria, diariamente, per day, every day, day",
+		commerce.Weekly:   "por semana, toda semana, semana, semanal, semanalmente, per week, every week, week",
+		commerce.Monthly:  "por mes, ao mes, todo mes, mes, mensal, mensalmente, per month, every month, month",
+	} {
+		known[frequency] = frequency
+		for word := range strings.SplitSeq(words, ", ") {
+			known[word] = frequency
+		}
+	}
+	return known
+}()
 
 // cost reads the cells of an agreement.
 func (r *reader) cost() (cost commerce.CostTerms) {
 	cost = commerce.CostTerms{StartDate: r.day("cost_start"), EndDate: r.day("cost_end"), OwedFrom: r.day("owed_from"),
 		CouponCost: r.yes("coupon_only"), CampaignCost: r.yes("campaign_only")}
+	if cost.CampaignCost && r.cell["campaign_id"] == "" {
+		r.problem("campaign_only", r.Page.T("import.needs_campaign", r.Page.T("import.field_campaign_id")))
+	}
 	if r.cell["cost_start"] == "" {
 		cost.StartDate = r.Today
 	}
@@ -198,14 +236,31 @@ func (r *reader) cost() (cost commerce.CostTerms) {
 		cost.VarFee, err = r.File.ReadPercent(r.cell["var_fee"])
 		r.typed("var_fee", err)
 	}
-	cost.FixedFeeMinor, cost.ValueMinor = r.money("fixed_fee"), r.money("value")
-	if cost.ValueMinor != 0 || r.cell["value"] == "" {
-		cost.Frequency = fold.Name(r.cell["frequency"])
-		if known, ok := frequencies[cost.Frequency]; ok {
-			cost.Frequency = known
-		}
-	}
+	cost.FixedFeeMinor = r.money("fixed_fee")
+	cost.ValueMinor, cost.Frequency = r.periodic()
 	return cost
+}
+
+// periodic reads the amount that is owed of each period, and how often: from a column for months, or one with a frequency.
+func (r *reader) periodic() (minor int64, frequency string) {
+	minor, each := r.money("value"), r.money("monthly")
+	frequency, known := frequencies[fold.Name(r.cell["frequency"])]
+	written := r.cell["frequency"] != ""
+	switch {
+	case minor != 0 && each != 0:
+		r.problem("monthly", r.Page.T("import.two_amounts", r.column("value")))
+	case minor+each == 0:
+		return 0, ""
+	case written && !known:
+		r.problem("frequency", fmt.Sprintf("%q: %s", r.cell["frequency"], r.Page.T("import.frequencies")))
+	case each != 0 && written && frequency != commerce.Monthly:
+		r.problem("frequency", fmt.Sprintf("%q: %s", r.cell["frequency"], r.Page.T("import.is_monthly", r.column("monthly"))))
+	case each != 0:
+		frequency = commerce.Monthly
+	case !written:
+		r.problem("value", r.Page.T("import.needs_frequency", r.Page.T("import.field_monthly"), r.Page.T("import.field_frequency")))
+	}
+	return minor + each, frequency
 }
 
 // yes reads a cell with yes or no; an empty one is no.

@@ -1,5 +1,5 @@
-// Package spreadsheet reads a list of influencers as people save it from a spreadsheet: CSV in UTF-8 or
-// Windows-1252, cut by commas, semicolons or tabs, or an Excel workbook, with headers in English or Portuguese.
+// Package spreadsheet reads a list of influencers as people save it from a spreadsheet: CSV in UTF-8,
+// UTF-16 or Windows-1252, cut by commas, semicolons or tabs, or an Excel workbook, with headers in English or Portuguese.
 package spreadsheet
 
 import (
@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
-	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
@@ -23,46 +23,6 @@ const (
 	MaxBytes   = 2 << 20
 	maxColumns = 60
 )
-
-// Fields are what a column can be read as, in the order in which pages offer them. Only name is needed.
-var Fields = []string{"name", "category", "campaign", "links", "coupon", "coupon_start", "coupon_end", "var_fee", "fixed_fee",
-	"value", "frequency", "owed_from", "cost_start", "cost_end", "coupon_only", "campaign_only", "campaign_id", "email", "phone",
-	"document", "pix_type", "pix_key", "handles", "notes"}
-
-// headers are the fields by a column's header, as plain writes it. The fields' own names are headers too.
-var headers = map[string]string{
-	"nome": "name", "influenciador": "name", "influenciadora": "name", "influencer": "name", "parceiro": "name", "parceira": "name",
-	"creator": "name", "partner": "name",
-	"categoria": "category", "nicho": "category", "campanha": "campaign",
-	"link": "links", "url": "links", "destino": "links", "site": "links",
-	"cupom": "coupon", "codigo": "coupon", "cupom de desconto": "coupon", "code": "coupon", "coupon code": "coupon", "discount code": "coupon",
-	"inicio do cupom": "coupon_start", "cupom de": "coupon_start", "coupon from": "coupon_start",
-	"fim do cupom": "coupon_end", "cupom ate": "coupon_end", "validade do cupom": "coupon_end", "validade": "coupon_end",
-	"coupon until": "coupon_end",
-	"comissao":     "var_fee", "comissao %": "var_fee", "percentual": "var_fee", "commission": "var_fee", "commission %": "var_fee",
-	"valor por venda": "fixed_fee", "valor por pedido": "fixed_fee", "fixo por venda": "fixed_fee", "fixo por pedido": "fixed_fee",
-	"amount per order": "fixed_fee",
-	"valor fixo":       "value", "cache": "value", "mensalidade": "value", "fixed amount": "value",
-	"frequencia": "frequency", "com que frequencia": "frequency", "periodicidade": "frequency", "how often": "frequency",
-	"devido desde": "owed_from", "pagar desde": "owed_from", "owed since": "owed_from",
-	"inicio": "cost_start", "inicio do acordo": "cost_start", "inicio da comissao": "cost_start", "start": "cost_start",
-	"fim": "cost_end", "fim do acordo": "cost_end", "fim da comissao": "cost_end", "end": "cost_end",
-	"so cupom": "coupon_only", "so com cupom": "coupon_only", "somente cupom": "coupon_only",
-	"so na campanha": "campaign_only", "id da campanha": "campaign_id",
-	"e mail": "email", "mail": "email",
-	"telefone": "phone", "celular": "phone", "whatsapp": "phone", "fone": "phone",
-	"documento": "document", "cpf": "document", "cnpj": "document", "cpf cnpj": "document", "cpf ou cnpj": "document",
-	"tipo de chave pix": "pix_type", "tipo da chave pix": "pix_type", "tipo da chave": "pix_type", "tipo pix": "pix_type",
-	"pix": "pix_key", "chave pix": "pix_key", "pix key": "pix_key",
-	"instagram": "handles", "rede social": "handles", "redes sociais": "handles", "perfil": "handles", "arroba": "handles",
-	"observacoes": "notes", "observacao": "notes", "obs": "notes", "notas": "notes",
-}
-
-// plain is a header without case, accents and signs but %, for a look in headers.
-func plain(header string) string {
-	words := strings.FieldsFunc(fold.Name(header), func(r rune) bool { return strings.ContainsRune(" _-./:()", r) })
-	return strings.Join(words, " ")
-}
 
 // Table is a file that was cut into cells.
 type Table struct {
@@ -107,12 +67,9 @@ func Parse(raw []byte, in *lang.Printer) (*Table, error) {
 	case bytes.HasPrefix(raw, []byte("\xd0\xcf\x11\xe0")): // a compound file: .xls, and .xlsx under a password
 		return nil, refused("import.old_workbook")
 	}
-	text := string(bytes.TrimPrefix(raw, []byte("\ufeff")))
-	if !utf8.ValidString(text) {
-		var err error
-		if text, err = charmap.Windows1252.NewDecoder().String(text); err != nil {
-			return nil, refused("import.no_text")
-		}
+	text, err := decoded(raw)
+	if err != nil {
+		return nil, refused("import.no_text")
 	}
 	switch {
 	case len(text) > MaxBytes: // in UTF-8 it is longer
@@ -121,6 +78,19 @@ func Parse(raw []byte, in *lang.Printer) (*Table, error) {
 		return nil, refused("import.web_page")
 	}
 	return parseText(text)
+}
+
+// decoded is a text without its byte order mark: UTF-16 with one, as Excel's “Unicode text” is, else UTF-8, else Windows-1252.
+func decoded(raw []byte) (string, error) {
+	if bytes.HasPrefix(raw, []byte("\xff\xfe")) || bytes.HasPrefix(raw, []byte("\xfe\xff")) {
+		text, err := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(raw)
+		return string(text), err
+	}
+	text := string(bytes.TrimPrefix(raw, []byte("\ufeff")))
+	if utf8.ValidString(text) {
+		return text, nil
+	}
+	return charmap.Windows1252.NewDecoder().String(text)
 }
 
 // parseText cuts CSV.
@@ -189,14 +159,6 @@ func separator(text string) rune {
 		}
 	}
 	return best
-}
-
-func fieldOf(header string) string {
-	name := plain(header)
-	if field := strings.ReplaceAll(name, " ", "_"); slices.Contains(Fields, field) {
-		return field
-	}
-	return headers[name]
 }
 
 // Choose says what a column is read as, one of Fields, or that it is not read. Errors are *lang.TypedError.

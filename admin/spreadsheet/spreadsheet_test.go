@@ -2,10 +2,12 @@ package spreadsheet
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -48,7 +50,9 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 		!lines[0].Asked.Costs[0].CouponCost || lines[1].Number != 3 || len(lines[1].Asked.Costs) != 0 {
 		t.Errorf("%+v", lines)
 	}
-	f("name,links\nAna,\n", "links must have at least 1 element")
+	if asked := f("name,links\nAna,\n", "")[0].Asked; !asked.KnownOnly { // whom it adds to is looked up when it is registered
+		t.Errorf("%+v", asked)
+	}
 	f("name,links\n,https://loja.example.com/\n", "name is empty")
 	f("name,links,var_fee\nAna,https://loja.example.com/,much\n", `var_fee "much": must be a number`)
 	f("name,links,coupon,coupon_start\nAna,https://loja.example.com/,A,31/03/2026\n", `coupon_start "31/03/2026": must be a day`)
@@ -141,8 +145,8 @@ func TestFieldsAndHeadersAreKnown(t *testing.T) {
 	for _, field := range Fields {
 		known[field] = true
 		for _, tag := range lang.Tags {
-			if !texts.Of(tag).Has("import.field_" + field) {
-				t.Errorf("%s has no label in %s", field, tag)
+			if label := texts.Of(tag).T("import.field_" + field); fieldOf(label) != field {
+				t.Errorf("%q, the label of %s in %s, is read as %q", label, field, tag, fieldOf(label))
 			}
 		}
 	}
@@ -151,6 +155,122 @@ func TestFieldsAndHeadersAreKnown(t *testing.T) {
 			t.Errorf("%q is %q; plain: %q", header, field, plain(header))
 		}
 	}
+}
+
+// What shops write over a column is known, with its unit or without.
+func TestHeadersOfShopsAreKnown(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{"Percentual das vendas": "var_fee", "Comissão (%)": "var_fee", "% Comissão": "var_fee",
+		"COMISSAO%": "var_fee", "Valor por pedido em R$": "fixed_fee", "Valor por pedido (R$)": "fixed_fee", "Valor fixo em R$": "value",
+		"Cachê": "value", "Cachê (R$)": "value", "Cachê mensal (R$)": "monthly", "Fixo mensal": "monthly", "Mensalidade R$": "monthly",
+		"Acordo: de": "cost_start", "Com que frequência se paga o valor fixo": "frequency", "Nome *": "name", "Comissão em %": "var_fee",
+		"R$": "", "%": "", "em": "", "Seguidores": "", "Comissão fixa": ""} {
+		if got := fieldOf(header); got != want {
+			t.Errorf("%q is read as %q, want %q", header, got, want)
+		}
+	}
+}
+
+// Columns that are not read are named, those with numbers first: they may be what somebody is paid.
+func TestColumnsThatAreNotReadAreNamed(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := Parse([]byte("Nome;Cidade;Combinado;Taxa;Vazia;Pedidos em 30 dias\nAna;Recife;R$ 1.500,00;;;12\nBia;;;12,5%;;\n"),
+		texts.Of("pt-BR"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if numbers, others := table.Unread(); !slices.Equal(numbers, []string{"Combinado", "Taxa"}) || !slices.Equal(others, []string{"Cidade"}) {
+		t.Errorf("%q, %q", numbers, others)
+	}
+}
+
+// A text that Excel saves as “Unicode text” is read in either byte order.
+func TestUTF16IsRead(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []unicode.Endianness{unicode.LittleEndian, unicode.BigEndian} {
+		raw, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().String("Nome\tCupom\r\nJúlia\tJULIA10\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := Parse([]byte(raw), texts.Of("pt-BR"))
+		if err != nil || table.Check() != nil || table.Examples(0, 1)[0] != "Júlia" {
+			t.Errorf("%v, %+v", err, table)
+		}
+	}
+}
+
+// How often is read as people write it. What is wrong is told with the column's name, and how to write it.
+func TestWordsOfTheFixedAmount(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := texts.Of("pt-BR")
+	f := func(header, cells, want, problem string) {
+		t.Helper()
+		table, err := Parse([]byte("Nome;Cupom;"+header+"\nAna;ANA;"+cells+"\n"), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := table.Lines(Reading{File: in, Page: in, Today: "2026-03-01", Country: "BR"})[0]
+		if got := strings.Join(line.Problems, "; "); got != problem {
+			t.Errorf("%q %q: %q, want %q", header, cells, got, problem)
+		}
+		if problem == "" && line.Asked.Costs[0].Frequency != want {
+			t.Errorf("%q %q: %q, want %q", header, cells, line.Asked.Costs[0].Frequency, want)
+		}
+	}
+	for word, want := range map[string]string{"mensal": commerce.Monthly, "Mensalmente": commerce.Monthly, "mês": commerce.Monthly,
+		"todo mês": commerce.Monthly, "por mês": commerce.Monthly, "semana": commerce.Weekly, "diário": commerce.Daily,
+		"único": commerce.Specific, "weekly": commerce.Weekly} {
+		f("Cachê;Frequência", "1.500,00;"+word, want, "")
+	}
+	f("Cachê mensal (R$)", "1.500,00", commerce.Monthly, "")
+	f("Comissão;Frequência", "10;mensal", "", "")
+	const words = "escreva mensal, semanal, por dia ou uma vez"
+	f("Cachê;Pagamento;Frequência", "1.500,00;;às vezes", "", `Frequência "às vezes": `+words)
+	f("Cachê", "1.500,00", "", "Cachê precisa da frequência: leia a coluna como “Valor fixo em R$ por mês”, ou acrescente a coluna "+
+		"“Com que frequência se paga o valor fixo” com mensal, semanal, por dia ou uma vez")
+	f("Fixo mensal;Frequência", "1.500,00;semanal", "", `Frequência "semanal": a coluna “Fixo mensal” já diz que é por mês: deixe vazio, `+
+		"ou escreva mensal")
+	f("Fixo mensal;Cachê;Frequência", "1.500,00;10;mensal", "", "Fixo mensal tem valor, e Cachê também: deixe um só")
+	f("Valor fixo;Devido desde", "0;01/03/2026", "", "Valor fixo precisa de ao menos um valor maior que zero: por pedido, porcentagem ou "+
+		"valor fixo")
+}
+
+// No column is named as programs name it, whatever a line has.
+func TestProblemsNameTheColumn(t *testing.T) {
+	t.Parallel()
+	texts, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := texts.Of("pt-BR")
+	f := func(file, want string) {
+		t.Helper()
+		table, err := Parse([]byte(file), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(table.Lines(Reading{File: in, Page: in, Today: "2026-03-01", Country: "BR"})[0].Problems, "; ")
+		if got != want {
+			t.Errorf("%q: %q, want %q", file, got, want)
+		}
+	}
+	f("Nome;Site\nAna;http://loja.example.com/\n", "Site comece com https://")
+	f("Nome;Site\nAna;loja.example.com/a\n", "")
+	f("Nome;Cupom;Pix\nAna;A;52998224725\n", "“Tipo de chave Pix” escolha o tipo da chave: 11 números podem ser CPF ou telefone")
+	f("Nome;Cupom;Comissão;Só na campanha\nAna;A;10;sim\n", "Só na campanha precisa de “Id da campanha” na mesma linha")
+	f("Nome;Instagram;Cupom\nAna;"+strings.Repeat("a", 300)+";A\n", "Instagram tem mais de 200 caracteres")
 }
 
 func FuzzParse(f *testing.F) {

@@ -64,10 +64,10 @@ func newInfluencersImport() *cobra.Command {
 			return err
 		})
 	cmd.Long = `Register a spreadsheet's influencers with links, coupons, fees and details, as the dashboard does.
-The file is CSV in UTF-8 or Windows-1252, or an .xlsx workbook's first sheet; its first line names the columns, in English or
+The file is CSV in UTF-8, UTF-16 or Windows-1252, or an .xlsx workbook's first sheet; its first line names the columns, in English or
 Portuguese: ` + strings.Join(spreadsheet.Fields, ", ") + `.
 Other columns are not read. Several links of one line are separated by spaces; a line with a
-coupon needs none. A name that is known already adds to that influencer. Nothing is stored
+coupon needs none. A name that is known already adds to that influencer what is new. Nothing is stored
 while a line is refused; --dry-run does all that the import does, and rolls it back.
 Numbers and days are read as --lang writes them: with pt-BR, 1.500 is one thousand five
 hundred and 11/01/2026 is 11 January; with en, 1,500 is, and days are YYYY-MM-DD. What can
@@ -128,6 +128,7 @@ const (
 	lineRefused    = "refused"
 	lineRegistered = "registered"
 	lineWould      = "would be registered"
+	lineUnchanged  = "no change"
 	lineLeft       = "not stored" // since another one is broken
 )
 
@@ -182,15 +183,16 @@ func importInfluencers(ctx context.Context, db stores, company string, lines []s
 		return slices.DeleteFunc(results, func(r importedResult) bool { return r.Result == lineLeft }),
 			fmt.Errorf("%d problems: nothing was stored", bad)
 	}
-	none := func(refused []error) bool {
-		return !slices.ContainsFunc(refused, func(err error) bool { return err != nil })
+	none := func(became []commerce.Imported) bool {
+		return !slices.ContainsFunc(became, func(i commerce.Imported) bool { return i.Refused != nil })
 	}
-	refused, err := db.RegisterAll(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, asked,
-		func(refused []error) bool { return !dryRun && none(refused) }, rand.Reader)
+	became, err := db.RegisterAll(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, asked,
+		func(became []commerce.Imported) bool { return !dryRun && none(became) }, rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("nothing was stored: %w", err)
 	}
-	for i, why := range refused {
+	for i, of := range became {
+		why := of.Refused
 		var conflict *commerce.CouponConflictError
 		var taken *commerce.NameTakenError
 		switch {
@@ -205,9 +207,11 @@ func importInfluencers(ctx context.Context, db stores, company string, lines []s
 		case why != nil:
 			results[i].Result, results[i].Problems = lineRefused, []string{why.Error()}
 			bad++
+		case of.Unchanged:
+			results[i].Result = lineUnchanged
 		case dryRun:
 			results[i].Result = lineWould
-		case none(refused):
+		case none(became):
 			results[i].Result = lineRegistered
 		}
 	}

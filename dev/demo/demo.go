@@ -88,6 +88,9 @@ func (s *Store) Fill(ctx context.Context) error {
 	if err := s.traffic(ctx, links); err != nil {
 		return err
 	}
+	if err := s.followers(ctx, links); err != nil {
+		return err
+	}
 	return s.statements(ctx, time.Now())
 }
 

@@ -21,9 +21,13 @@ const (
 	daysOfHistory = 100
 	visitsOfDay   = 300
 	historySeed   = 7
-	// leakBegan is since how many days ago Caio's code is on a coupon site, leakOfDay how many buy by it each day.
-	leakBegan = 28
-	leakOfDay = 2
+	// launchBegan is since how many days ago Caio's followers buy launchTimes as much as before: a code of few orders can have no spread.
+	launchBegan = 36
+	launchTimes = 4
+	// leakBegan is since how many days ago Caio's code is on a coupon site, leakOfDay how many buy by it each day. The last 30 days have
+	// orders enough before and after it (docs/signs.md), also some days after the first start.
+	leakBegan = 12
+	leakOfDay = 5
 )
 
 // source is a way by which visitors come.
@@ -80,8 +84,14 @@ func (h *history) make() {
 			h.visitOn(day)
 		}
 		for _, p := range h.partners {
-			if h.random.IntN(100) < p.buyers {
-				h.buyBy(p, h.at(day))
+			buyers := p.buyers
+			if p.coupon == leaked && day <= launchBegan {
+				buyers *= launchTimes
+			}
+			for ; buyers > 0; buyers -= 100 {
+				if h.random.IntN(100) < buyers {
+					h.buyBy(p, h.at(day))
+				}
 			}
 			if h.random.IntN(100) < p.codes { // a follower who buys on another phone: only the code is known
 				h.order(h.at(day), "", p.coupon)

@@ -15,19 +15,25 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 )
 
-// follow opens a short link and returns where it leads.
-func (s *Store) follow(ctx context.Context, link string) (*url.URL, error) {
+// follow opens a short link and returns the page to which it leads. Of two that open a link within some seconds by one userAgent the
+// edge counts one.
+func (s *Store) follow(ctx context.Context, link, userAgent string) (page string, err error) {
 	response, err := s.doUntil(ctx, http.StatusFound, func() (*http.Request, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 		if err == nil {
-			request.Header.Set("User-Agent", browser)
+			request.Header.Set("User-Agent", userAgent)
 		}
 		return request, err
 	})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return url.Parse(response.header.Get("Location"))
+	landed, err := url.Parse(response.header.Get("Location"))
+	if err != nil {
+		return "", err
+	}
+	landed.Scheme, landed.Host = "https", Host // the shop's, not the address that dev replaced it by
+	return landed.String(), nil
 }
 
 // track sends a batch of events as a browser's SDK would.

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -57,20 +56,18 @@ func (s *Store) visit(ctx context.Context, v visit, links []Link) error {
 	referrer := "https://www.google.com/"
 	for _, l := range links {
 		if l.Influencer == v.link && v.link != "" {
-			landed, err := s.follow(ctx, l.URL)
+			landed, err := s.follow(ctx, l.URL, browser)
 			if err != nil {
 				return err
 			}
-			// The page has the shop's host, not the address that dev replaced it by.
-			landed.Scheme, landed.Host = "https", Host
-			page, referrer = landed.String(), "https://www.instagram.com/"
+			page, referrer = landed, "https://www.instagram.com/"
 		}
 	}
 	cart := v.visitor + "-cart"
 	items := []any{map[string]any{"item_id": v.product, "item_quantity": 1}}
 	var events []any
 	now := time.Now().UTC()
-	visitor := uuid.NewHash(sha256.New(), uuid.NameSpaceURL, []byte(v.visitor), 4).String() // as the SDK's cookie is: a UUID
+	visitor := visitorID(v.visitor)
 	for i, name := range v.events {
 		id, err := uuid.NewV7()
 		if err != nil {

@@ -132,5 +132,6 @@ type AuditEntry struct {
 	Action  string // such as influencer.create
 	Subject string
 	Detail  string            // JSON
+	Done    bool              // of an erasure that was asked for: it is done
 	Names   map[string]string // of the people, influencers and campaigns that the subject and the details name by id; shared by entries
 }

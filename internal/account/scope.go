@@ -15,6 +15,7 @@ const (
 	WriteLedger      Scope = "ledger.write"
 	AssignOrders     Scope = "orders.assign"
 	EraseCustomers   Scope = "customers.erase"
+	ExportCustomers  Scope = "customers.export"
 	ReadPayees       Scope = "payees.read"   // documents, Pix keys and contacts of influencers whole, not masked
 	WritePayees      Scope = "payees.write"  // their documents, Pix keys and e-mails: where money goes
 	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
@@ -23,9 +24,9 @@ const (
 
 // Scopes lists every scope, in the order in which they are shown.
 var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
-	AssignOrders, WriteLedger, EraseCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
+	AssignOrders, WriteLedger, EraseCustomers, ExportCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
-// named: one that gives orders to influencers, writes into the ledger, erases persons, sees or changes whom
+// named: one that gives orders to influencers, writes into the ledger, erases or exports persons, sees or changes whom
 // money goes to, or sends events, whose word counts for more, is asked for by name.
 var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}

@@ -74,4 +74,5 @@ type PersonFile struct {
 	CompanyID string
 	At        time.Time
 	Kinds     []string // DataSubject.Kinds
+	MostBytes int      // what is written at most; 0: 64 MiB
 }

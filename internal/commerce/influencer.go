@@ -25,9 +25,17 @@ type Registration struct {
 	Category   string // empty: unchanged
 	Links      []string
 	CouponOnly bool // no link is needed where there is a coupon or a cost
+	KnownOnly  bool // adds to an influencer that is known, which needs nothing else: of another one it is ErrUnknownInfluencer
 	Coupons    []CouponTerms
 	Costs      []CostTerms
 	Details    DetailsChange // of a known influencer it overwrites none of PayeeFields
+}
+
+// Imported says what became of one registration of an import.
+type Imported struct {
+	Refused   error // by what is known, the registrations before it included; nil: it was not
+	Unchanged bool  // all that it says was known already
+	Unpaid    bool  // its influencer has no agreement after it
 }
 
 // InfluencerChange says what of an influencer changes.
@@ -189,6 +197,9 @@ var ErrTooManyCosts = fmt.Errorf("%w: an influencer has at most %d costs that ar
 // ErrCampaignTaken says that a campaign id belongs to another influencer or
 // to a campaign that was deleted.
 var ErrCampaignTaken = fmt.Errorf("%w: the campaign id is another influencer's", ErrConflict)
+
+// ErrUnknownInfluencer refuses what only adds to an influencer that is known.
+var ErrUnknownInfluencer = fmt.Errorf("%w: the influencer is not known: a new one needs a link, a coupon or a cost", ErrConflict)
 
 // ErrCampaignName says that a campaign id is known under another name.
 var ErrCampaignName = fmt.Errorf("%w: the campaign id has another name", ErrConflict)

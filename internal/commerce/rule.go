@@ -28,7 +28,7 @@ func (r Registration) Check() (bad Violations) {
 		bad.filled(body, "campaign_id", r.CampaignID, MaxCampaignID)
 	}
 	bad.text(body, "category", r.Category, MaxCategory)
-	if len(r.Links) == 0 && (!r.CouponOnly || len(r.Coupons)+len(r.Costs) == 0) {
+	if len(r.Links) == 0 && !r.KnownOnly && (!r.CouponOnly || len(r.Coupons)+len(r.Costs) == 0) {
 		bad.Add("links", CodeTooFew, "must have at least 1 element")
 	}
 	bad.atMost("links", len(r.Links), maxElements)

@@ -7,6 +7,7 @@ type Signals struct {
 	Event   string // name of the newest event, by the time in its id; empty: none has come
 	EventAt time.Time
 	OrderID string // of the order that was processed last; empty: none was
+	Order   string // what the shop calls that order; empty: nothing
 	OrderAt time.Time
 }
 

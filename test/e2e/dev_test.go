@@ -225,13 +225,38 @@ func TestTheDemoStoreShowsWhatTheProductDoes(t *testing.T) {
 	if states["paid"] < 3 || states["closed"] < 3 {
 		t.Errorf("statements by state: %v", states)
 	}
-	now := time.Now().UTC()
-	days := fmt.Sprintf("?start_date=%s&end_date=%s", now.AddDate(0, 0, -90).Format(time.DateOnly), now.Format(time.DateOnly))
-	var signs struct{ Signs []struct{ Kind, Code string } }
-	mustCall(t, http.MethodGet, d.AdminURL+"/reports/signs"+days, d.APIKey, nil, &signs)
-	if len(signs.Signs) != 1 || signs.Signs[0].Kind != "coupon_spread" || signs.Signs[0].Code != "CAIO5" {
-		t.Errorf("signs: %+v, want the leak of CAIO5 alone", signs.Signs)
+	var of []struct {
+		Name    string
+		Details struct {
+			Document string
+			Pix      struct{ Key string }
+		}
 	}
+	mustCall(t, http.MethodGet, d.AdminURL+"/influencers", d.APIKey, nil, &of)
+	for _, i := range of {
+		if i.Details.Pix.Key == "" || i.Details.Document == "" {
+			t.Errorf("%s cannot be paid by Pix: %+v", i.Name, i.Details)
+		}
+	}
+	now := time.Now().UTC()
+	since := func(ago int) string {
+		return fmt.Sprintf("?start_date=%s&end_date=%s", now.AddDate(0, 0, -ago).Format(time.DateOnly), now.Format(time.DateOnly))
+	}
+	for _, ago := range []int{29, 90} {
+		var signs struct{ Signs []struct{ Kind, Code string } }
+		mustCall(t, http.MethodGet, d.AdminURL+"/reports/signs"+since(ago), d.APIKey, nil, &signs)
+		if len(signs.Signs) != 1 || signs.Signs[0].Kind != "coupon_spread" || signs.Signs[0].Code != "CAIO5" {
+			t.Errorf("signs of %d days: %+v, want the leak of CAIO5 alone", ago, signs.Signs)
+		}
+	}
+	var today struct {
+		Totals struct{ Clicks, Visits int }
+	}
+	await.Until(t, 30*time.Second, func() bool {
+		mustCall(t, http.MethodGet, d.AdminURL+"/reports/sales"+since(1)+"&by=total", d.APIKey, nil, &today)
+		return today.Totals.Clicks > 300 && today.Totals.Clicks < today.Totals.Visits
+	}, func() string { return fmt.Sprintf("clicks in proportion to visits: %+v", today.Totals) })
+	days := since(90)
 	var sales struct {
 		Totals struct {
 			Orders          int

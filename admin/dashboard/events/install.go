@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -122,7 +123,7 @@ func (s *Pages) signals(r *http.Request, v site.Request) (view signalsView, err 
 		view.Event = v.Lang.T("install.event_came", site.EventWords(v.Lang, got.Event), v.Lang.Instant(got.EventAt.In(zone)))
 	}
 	if got.OrderID != "" {
-		view.Order = v.Lang.T("install.order_came", got.OrderID, v.Lang.Instant(got.OrderAt.In(zone)))
+		view.Order = v.Lang.T("install.order_came", cmp.Or(got.Order, got.OrderID), v.Lang.Instant(got.OrderAt.In(zone)))
 	}
 	return view, nil
 }

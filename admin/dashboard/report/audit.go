@@ -71,10 +71,18 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 		subject := d.subject(e)
 		page.List = append(page.List,
 			auditRow{When: v.Lang.Instant(e.At.In(zone)), Who: site.ActorWords(v.Lang, e),
-				What:    site.TextOf(v.Lang, "audit.action."+e.Action, e.Action),
+				What:    actionWords(v.Lang, e),
 				Subject: subject, Detail: d.words(e.Detail, subject)})
 	}
 	s.Render(w, r, http.StatusOK, "audit.html", page)
+}
+
+// actionWords says what was done; of an erasure that was asked for, whether it is done.
+func actionWords(l *lang.Printer, e account.AuditEntry) string {
+	if e.Done {
+		return l.T("audit.action." + e.Action + ".done")
+	}
+	return site.TextOf(l, "audit.action."+e.Action, e.Action)
 }
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.

@@ -29,6 +29,7 @@ type contractRow struct {
 	Commission                           string // empty: nobody is paid
 	Note                                 string // of nobody: what waits for a decision
 	orders, sales, byCoupon, commissions decimal.Decimal
+	byLink                               decimal.Decimal
 }
 
 // overviewContract fills the table of who is paid for the sales.
@@ -41,7 +42,7 @@ func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales
 	if err != nil {
 		return err
 	}
-	page.Contract = contractOf(v.Lang, sales, partners, coupons)
+	page.Contract = contractOf(v.Lang, sales, partners, coupons, mostChannels)
 	for i := range page.Contract.Rows {
 		if row := &page.Contract.Rows[i]; row.Href != "" {
 			row.Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", row.Href)
@@ -51,8 +52,8 @@ func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales
 }
 
 // contractOf divides all sales of the days among the influencers who are paid for them, and nobody. An order is paid by a
-// coupon or by a link. Href is the influencer's id.
-func contractOf(l *lang.Printer, sales, partners, coupons *reports.Report) contractTable {
+// coupon or by a link. Href is the influencer's id. Of more than most influencers the others are left out.
+func contractOf(l *lang.Printer, sales, partners, coupons *reports.Report, most int) contractTable {
 	value := func(r *reports.Report, row reports.Row, metric string) decimal.Decimal {
 		return row.Sums[r.Spec.Column(metric)]
 	}
@@ -91,20 +92,20 @@ func contractOf(l *lang.Printer, sales, partners, coupons *reports.Report) contr
 		return cmp.Or(y.sales.Cmp(x.sales), y.commissions.Cmp(x.commissions), strings.Compare(x.Name, y.Name), strings.Compare(x.Href, y.Href))
 	})
 	t := contractTable{Total: total}
-	if extra := len(rows) - mostChannels; extra > 0 {
+	if extra := len(rows) - most; extra > 0 {
 		hidden := decimal.Zero
-		for _, row := range rows[mostChannels:] {
+		for _, row := range rows[most:] {
 			hidden = hidden.Add(row.sales)
 		}
-		t.Hidden, rows = l.N("overview.hidden", int64(extra), l.Sum(hidden, sales.Query.Currency)), rows[:mostChannels]
+		t.Hidden, rows = l.N("overview.hidden", int64(extra), l.Sum(hidden, sales.Query.Currency)), rows[:most]
 	}
 	t.Rows = append(rows, nobody)
 	for i := range t.Rows {
 		t.Rows[i].write(l, sales.Query.Currency, total.sales, t.Rows[i].Href != "")
 	}
 	t.Total.write(l, sales.Query.Currency, total.sales, false)
-	byLink := total.sales.Sub(nobody.sales).Sub(total.byCoupon)
-	t.Total.Coupon, t.Total.Link = l.Sum(total.byCoupon, sales.Query.Currency), l.Sum(byLink, sales.Query.Currency)
+	t.Total.byLink = total.sales.Sub(nobody.sales).Sub(total.byCoupon)
+	t.Total.Coupon, t.Total.Link = l.Sum(total.byCoupon, sales.Query.Currency), l.Sum(t.Total.byLink, sales.Query.Currency)
 	t.Total.Commission = l.Sum(total.commissions, sales.Query.Currency)
 	return t
 }
@@ -123,7 +124,7 @@ func (c *contractRow) write(l *lang.Printer, currency string, all decimal.Decima
 	if !c.byCoupon.IsZero() {
 		c.Coupon = l.Sum(c.byCoupon, currency)
 	}
-	if link := c.sales.Sub(c.byCoupon); !link.IsZero() {
-		c.Link = l.Sum(link, currency)
+	if c.byLink = c.sales.Sub(c.byCoupon); !c.byLink.IsZero() {
+		c.Link = l.Sum(c.byLink, currency)
 	}
 }

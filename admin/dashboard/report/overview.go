@@ -31,8 +31,9 @@ type overviewPage struct {
 	About         string // what the model does
 	NonConverting string // of markov: how many visitors did not buy
 	Channels      []channelRow
-	Hidden        string // how many channels the table leaves out
-	CSV           string // of the channels
+	AllChannels   channelRow // the total
+	Hidden        string     // how many channels the table leaves out
+	CSV           string     // of the channels
 	ContractCSV   string
 	Empty         bool // nothing happened in these days
 	Begins        bool // no order ever came
@@ -46,7 +47,7 @@ type channelRow struct {
 	Percent                int
 	Coupon                 bool   // an influencer's orders that are known by a coupon alone
 	group                  string // the influencer, or the channel
-	credited               decimal.Decimal
+	orders, credited       decimal.Decimal
 }
 
 // overviewTiles are the metrics of the report sales that are shown, in order.
@@ -60,6 +61,7 @@ func (s *Pages) overviewRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.OverviewPath, Handle: s.overview},
 		{Pattern: "GET " + reportPath, Handle: s.reportCSV},
+		{Pattern: "GET " + site.OverviewPath + site.CSVEnding, Handle: s.overviewFile},
 	}
 }
 
@@ -72,8 +74,8 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 	page := overviewPage{Head: v.Head(v.Lang.T("overview.title"), "overview"), Span: a.formOf(v, site.OverviewPath, true, true, models.All)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
 	page.Span.CSVIs = v.Lang.T("overview.csv")
-	page.ContractCSV = a.address(reportPath, "report", string(reports.Influencers), "model", "")
-	page.CSV = a.address(reportPath, "report", string(reports.Channels))
+	page.ContractCSV = a.address(site.OverviewPath+site.CSVEnding, "table", contractFile, "model", "")
+	page.CSV = a.address(site.OverviewPath+site.CSVEnding, "table", channelsFile)
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {
 		s.Refuse(w, r, err)
@@ -103,13 +105,18 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 // report reads one report of what a page asks for. A report that depends on no model is
 // read without one.
 func (s *Pages) report(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
+	if name != reports.Sales {
+		a.Compare = reports.NoComparison
+	}
+	return s.compared(r, a, name, by)
+}
+
+// compared is report with the compared days, of any report.
+func (s *Pages) compared(r *http.Request, a asked, name reports.Name, by reports.By) (*reports.Report, error) {
 	q := a.Query
 	q.Name, q.By = name, by
 	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
 		q.Model = ""
-	}
-	if name != reports.Sales {
-		q.Compare = reports.NoComparison
 	}
 	return s.db.Report(r.Context(), q)
 }
@@ -173,19 +180,19 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page 
 			rows[i].Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", rows[i].Href)
 		}
 	}
-	page.Channels = rows
+	page.Channels, page.AllChannels = rows, channelOf(v.Lang, channels, channels.Totals)
+	page.AllChannels.Name = v.Lang.T("overview.all_sales")
 	return nil
 }
 
 // channelsOf returns the rows of a model. Orders of an influencer that are known by a coupon alone come after those of
 // the influencer's visits. Href is the influencer's id.
 func channelsOf(l *lang.Printer, channels *reports.Report) (rows []channelRow) {
-	column := channels.Spec.Column("credited_sales")
-	all, groups := channels.Totals.Sums[column], map[string]decimal.Decimal{}
+	groups := map[string]decimal.Decimal{}
 	for _, line := range channels.Rows {
-		row := channelRow{Name: site.ChannelWords(l, line.Texts[0]), Href: line.Texts[1], Orders: figureOf(l, channels, line, "credited_orders"),
-			Credited: figureOf(l, channels, line, "credited_sales"), Part: figureOf(l, channels, line, "share"),
-			Percent: part(line.Sums[column], all), Coupon: strings.HasPrefix(line.Texts[0], attribution.CouponChannel), credited: line.Sums[column]}
+		row := channelOf(l, channels, line)
+		row.Name, row.Href = site.ChannelWords(l, line.Texts[0]), line.Texts[1]
+		row.Coupon = strings.HasPrefix(line.Texts[0], attribution.CouponChannel)
 		row.group = cmp.Or(row.Href, line.Texts[0])
 		if row.Href != "" && !row.Coupon {
 			row.Name = line.Texts[0]
@@ -202,6 +209,14 @@ func channelsOf(l *lang.Printer, channels *reports.Report) (rows []channelRow) {
 			strings.Compare(x.Name, y.Name))
 	})
 	return rows
+}
+
+// channelOf is a row, or the total, without a name.
+func channelOf(l *lang.Printer, channels *reports.Report, line reports.Row) channelRow {
+	column := channels.Spec.Column("credited_sales")
+	return channelRow{Orders: figureOf(l, channels, line, "credited_orders"), Credited: figureOf(l, channels, line, "credited_sales"),
+		Part: figureOf(l, channels, line, "share"), Percent: part(line.Sums[column], channels.Totals.Sums[column]),
+		orders: line.Sums[channels.Spec.Column("credited_orders")], credited: line.Sums[column]}
 }
 
 // reportCSV is a report of a page's days as a file.

@@ -161,7 +161,8 @@ func (a asked) address(path string, change ...string) string {
 		values[change[i]] = change[i+1]
 	}
 	var pairs []string
-	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show"} {
+	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show",
+		"table"} {
 		pairs = append(pairs, name, values[name])
 	}
 	return site.StorePath(path, a.CompanyID, pairs...)

@@ -35,7 +35,7 @@ func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request)
 	}
 	f := s.linksForm(v, r.PostForm)
 	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i),
-		commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedList(r.PostForm.Get("links"))})
+		commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedLinks(r.PostForm.Get("links"))})
 	switch {
 	case !ok:
 	case f.Failed():

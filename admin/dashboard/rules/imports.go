@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,13 +13,15 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/admin/spreadsheet"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/fold"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // Importer registers a list of influencers: all of it, or what keep says.
 type Importer interface {
-	// RegisterAll says of each why it was refused, or nil. All is rolled back where keep returns false of it.
-	RegisterAll(ctx context.Context, author commerce.Author, list []commerce.Registration, keep func(refused []error) bool,
-		random io.Reader) (refused []error, err error)
+	// RegisterAll says what became of each. All is rolled back where keep returns false of it.
+	RegisterAll(ctx context.Context, author commerce.Author, list []commerce.Registration, keep func([]commerce.Imported) bool,
+		random io.Reader) ([]commerce.Imported, error)
 }
 
 const (
@@ -44,7 +47,11 @@ type importPage struct {
 	Text     string         // the file, for the next step; empty: there is none yet
 	Sheet    string         // which sheet of a workbook was read; empty: there is one, or none
 	Columns  []importColumn // what each is read as
+	Known    string         // the columns that an import knows, in words
+	Model    string         // path of a file that is an example
 	Said     string         // how many would be registered
+	Cautions []string       // what the result card warns of: columns with numbers that are not read, influencers without commission
+	Notes    []string       // other columns that are not read, how many lines change nothing
 	Refused  string         // how many are refused; empty: none
 	Problems []importProblem
 	Warnings []importProblem // what is registered, and is probably not meant
@@ -66,6 +73,7 @@ func (s *Pages) importRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + importPath, Owner: true, Handle: s.askForFile},
 		{Pattern: "POST " + importPath, Owner: true, Upload: maxUpload, Handle: s.importFile},
+		{Pattern: "GET " + importPath + "/model" + site.CSVEnding, Owner: true, Handle: s.modelFile},
 	}
 }
 
@@ -76,7 +84,12 @@ func (s *Pages) askForFile(w http.ResponseWriter, r *http.Request, v site.Reques
 func (s *Pages) showImport(w http.ResponseWriter, r *http.Request, v site.Request, status int, page importPage) {
 	v.Here = site.StorePath(importPath, v.Current.CompanyID)
 	page.Head, page.Back = v.Head(v.Lang.T("import.title"), "influencers"), site.StorePath(site.InfluencersPath, v.Current.CompanyID)
-	page.Max = spreadsheet.MaxLines
+	page.Max, page.Model = spreadsheet.MaxLines, site.StorePath(importPath+"/model"+site.CSVEnding, v.Current.CompanyID)
+	var known []string
+	for _, field := range spreadsheet.Fields {
+		known = append(known, v.Lang.T("import.field_"+field))
+	}
+	page.Known = strings.Join(known, " · ")
 	s.Render(w, r, status, "import.html", page)
 }
 
@@ -144,6 +157,15 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 	}
 }
 
+// modelFile is a file with a header and one line, which an import reads. Its columns are those of the influencers' file.
+func (s *Pages) modelFile(w http.ResponseWriter, r *http.Request, v site.Request) {
+	header := []string{"influencer", "category", "links", "coupon", "coupon_start", "coupon_end", "var_fee", "fixed_fee", "value", "frequency",
+		"email", "phone", "document", "pix_type", "pix_key", "handles", "notes"}
+	line := []string{v.Lang.T("import.model_name"), v.Lang.T("import.model_category"), "", "ANA10", s.DayOf(v), "", "10", "", "500.00",
+		commerce.Monthly, "ana@example.com", "+5511988887766", "", commerce.PixEmail, "ana@example.com", "@ana.prado", ""}
+	s.SendFile(w, r, v, v.Lang.T("import.model_file"), reports.WriteCSV(header, [][]string{line}))
+}
+
 // uploaded is the file that was chosen, else the one of the step before.
 func uploaded(r *http.Request) ([]byte, error) {
 	file, _, err := r.FormFile("file")
@@ -189,26 +211,48 @@ func (s *Pages) importLines(ctx context.Context, v site.Request, table *spreadsh
 			asked, of = append(asked, line.Asked), append(of, i)
 		}
 	}
-	good := 0
-	refused, err := s.imports.RegisterAll(ctx, s.Author(v), asked, func(refused []error) bool {
-		for _, why := range refused {
-			if why == nil {
-				good++
-			}
-		}
-		stored = save && good > 0 && (good == len(lines) || partial)
+	count := importCount{}
+	became, err := s.imports.RegisterAll(ctx, s.Author(v), asked, func(became []commerce.Imported) bool {
+		count = countImported(asked, became)
+		stored = save && count.good > 0 && (count.good+count.unchanged == len(lines) || partial)
 		return stored
 	}, s.Random)
 	if err != nil {
 		return false, err
 	}
-	for n, why := range refused {
-		if why != nil {
-			lines[of[n]].Problems = []string{importRefusal(v, lines[of[n]].Asked, why)}
+	for n, line := range became {
+		if line.Refused != nil {
+			lines[of[n]].Problems = []string{importRefusal(v, lines[of[n]].Asked, line.Refused)}
 		}
 	}
-	page.tell(v, lines, good)
+	page.tell(v, lines, count)
+	page.tellUnread(v, table)
 	return stored, s.warnOfLines(ctx, v, page, lines)
+}
+
+// importCount counts what became of lines: those that are registered, those that say nothing new, and the influencers among
+// them who have no agreement.
+type importCount struct{ good, unchanged, unpaid int }
+
+func countImported(asked []commerce.Registration, became []commerce.Imported) (count importCount) {
+	unpaid := map[string]bool{} // by name, as of the influencer's last line
+	for i, line := range became {
+		switch {
+		case line.Refused != nil:
+			continue
+		case line.Unchanged:
+			count.unchanged++
+		default:
+			count.good++
+		}
+		unpaid[fold.Name(asked[i].Name)] = line.Unpaid
+	}
+	for _, is := range unpaid {
+		if is {
+			count.unpaid++
+		}
+	}
+	return count
 }
 
 // warnOfLines says of lines that are registered what is probably not meant.
@@ -235,6 +279,8 @@ func importRefusal(v site.Request, asked commerce.Registration, why error) strin
 	switch {
 	case len(words) > 0:
 		return strings.Join(words, "; ")
+	case errors.Is(why, commerce.ErrUnknownInfluencer):
+		return v.Lang.T("import.unknown")
 	case known: // no stored coupon is in the way: one of the same import is
 		return v.Lang.T("import.coupon_before", asked.Coupons[0].Code)
 	case errors.As(why, &payee):
@@ -244,7 +290,7 @@ func importRefusal(v site.Request, asked commerce.Registration, why error) strin
 }
 
 // tell says what became of the lines.
-func (p *importPage) tell(v site.Request, lines []spreadsheet.Line, good int) {
+func (p *importPage) tell(v site.Request, lines []spreadsheet.Line, count importCount) {
 	bad := 0
 	for _, line := range lines {
 		if len(line.Problems) == 0 {
@@ -255,11 +301,28 @@ func (p *importPage) tell(v site.Request, lines []spreadsheet.Line, good int) {
 				Text: strings.Join(line.Problems, "; ")})
 		}
 	}
-	p.Said, p.MaySave, p.Partial = v.Lang.N("import.would", int64(good)), good > 0, good > 0 && bad > 0
+	p.Said, p.MaySave, p.Partial = v.Lang.N("import.would", int64(count.good)), count.good > 0, count.good > 0 && bad > 0
+	if count.unchanged > 0 {
+		p.Notes = append(p.Notes, v.Lang.N("import.unchanged", int64(count.unchanged)))
+	}
+	if count.unpaid > 0 {
+		p.Cautions = append(p.Cautions, v.Lang.N("import.unpaid", int64(count.unpaid)))
+	}
 	if bad > 0 {
 		p.Refused = v.Lang.N("import.refused", int64(bad))
 	}
 	if bad > problemsShown {
 		p.More = v.Lang.N("import.more", int64(bad-problemsShown))
+	}
+}
+
+// tellUnread names the columns that are not read: those with numbers as a warning, before others.
+func (p *importPage) tellUnread(v site.Request, table *spreadsheet.Table) {
+	numbers, others := table.Unread()
+	if len(numbers) > 0 {
+		p.Cautions = slices.Insert(p.Cautions, 0, v.Lang.T("import.unread_numbers", strings.Join(numbers, ", ")))
+	}
+	if len(others) > 0 {
+		p.Notes = append(p.Notes, v.Lang.T("import.unread", strings.Join(others, ", ")))
 	}
 }

@@ -227,7 +227,7 @@ func (s *Pages) firstOfNextMonth(v site.Request) string {
 func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := s.registrationForm(v, r.PostForm)
 	get := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
-	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedList(get("links"))}
+	asked := commerce.Registration{Name: get("name"), Campaign: get("campaign"), Category: get("category"), Links: typedLinks(get("links"))}
 	asked.CouponOnly = len(asked.Links) == 0
 	if coupon := typedCoupon(r, f); coupon.Code != "" {
 		asked.Coupons = []commerce.CouponTerms{coupon}

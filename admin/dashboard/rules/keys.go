@@ -118,8 +118,8 @@ func (s *Pages) viewKey(v site.Request, k account.APIKey) keyRow {
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
 		Used: l.T("keys.never"), State: "active", Environment: l.T("nav." + k.Environment), CompanyQ: k.CompanyID, Works: k.ActiveAt(now),
 	}
-	for _, scope := range k.Scopes {
-		row.Scopes = append(row.Scopes, string(scope))
+	for _, scope := range site.NewForm(l, "keys", nil).Options("scope", scopeNames(k.Scopes)...) {
+		row.Scopes = append(row.Scopes, scope.Label)
 	}
 	if !k.LastUsedAt.IsZero() {
 		row.Used = l.Time(k.LastUsedAt.In(zone))

@@ -125,12 +125,21 @@ func typedList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == ',' || r == ' ' || r == '\t' })
 }
 
+// typedLinks reads addresses of pages as people type them: without a scheme too.
+func typedLinks(text string) []string {
+	list := typedList(text)
+	for i, link := range list {
+		list[i] = site.WithScheme(link)
+	}
+	return list
+}
+
 // typedOrigins reads addresses of shops as people type them: without a scheme too.
 func typedOrigins(text string) []string {
 	list := typedList(text)
 	for i, origin := range list {
 		if origin != "null" && !strings.Contains(origin, "://") {
-			list[i] = "https://" + strings.TrimSuffix(origin, "/")
+			list[i] = site.WithScheme(strings.TrimSuffix(origin, "/"))
 		}
 	}
 	return list

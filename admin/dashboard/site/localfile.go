@@ -143,7 +143,8 @@ var (
 	fileNumbers = []string{"total", "commission", "expected_commission", "fixed_commission_brl", "expected", "review", "held", "payable",
 		"paid",
 		"opening", "orders_30_days", "sales_30_days", "commission_30_days", "value_brl", "var_fee", "fixed_fee", "value", "amount",
-		"order_value", "base", "rate", "withheld", "net", "turnover"}
+		"order_value", "base", "rate", "withheld", "net", "turnover",
+		"by_coupon", "by_link"}
 	fileInstants = []string{"created_at", "last_used_at", "expires_at", "revoked_at", "paid_at", "at", "last_seen", "invited_until"}
 	fileDays     = []string{"day", "period", "start_date", "end_date", "since", "coupon_start", "coupon_end", "cost_start",
 		"cost_end", "owed_from", "issued_on"}

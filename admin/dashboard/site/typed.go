@@ -86,6 +86,14 @@ func (f *Form) failTyped(name string, err error) {
 	}
 }
 
+// WithScheme is an address as people type it, with https:// where it has no scheme.
+func WithScheme(address string) string {
+	if address == "" || strings.Contains(address, ":/") {
+		return address
+	}
+	return "https://" + address
+}
+
 // TypedText says why what was typed was not read.
 func TypedText(l *lang.Printer, err error) string {
 	var typed *lang.TypedError

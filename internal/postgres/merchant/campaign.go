@@ -24,6 +24,9 @@ func campaignColumns(c *commerce.Campaign) postgres.Columns {
 // by its folded name, or makes it. The name may be empty (no utm_content): every
 // link and every coupon belongs to a campaign.
 func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
+	if reg.newOnly && len(reg.Links)+len(reg.Coupons)+len(reg.Costs) == 0 {
+		return nil // nothing is left that would belong to one
+	}
 	folded := fold.Name(reg.Campaign)
 	var err error
 	if reg.CampaignID != "" {

@@ -27,22 +27,25 @@ import (
 // *commerce.PayeeKnownError.
 func (s *Store) RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration,
 	random io.Reader) (commerce.Registered, error) {
-	var made commerce.Registered
+	reg := registering{Registration: r, random: random}
+	if err := s.register(ctx, author, &reg); err != nil {
+		return commerce.Registered{}, err
+	}
+	return commerce.Registered{InfluencerID: reg.influencerID, CampaignID: reg.campaignID, Codes: reg.codes}, nil
+}
+
+func (s *Store) register(ctx context.Context, author commerce.Author, reg *registering) error {
 	err := s.changeRules(ctx, author, func(c *ruleChange) error {
-		reg := registering{Registration: r, ruleChange: c, random: random}
-		if err := reg.run(ctx); err != nil {
-			return err
-		}
-		made = commerce.Registered{InfluencerID: reg.influencerID, CampaignID: reg.campaignID, Codes: reg.codes}
-		return nil
+		reg.ruleChange = c
+		return reg.run(ctx)
 	})
 	if errors.Is(err, errCouponOverlap) {
-		err = s.couponConflicts(ctx, author.CompanyID, r.Name, r.Coupons)
+		err = s.couponConflicts(ctx, author.CompanyID, reg.Name, reg.Coupons)
 	}
 	if err != nil {
-		return commerce.Registered{}, fmt.Errorf("postgres: register influencer: %w", err)
+		return fmt.Errorf("postgres: register influencer: %w", err)
 	}
-	return made, nil
+	return nil
 }
 
 // ruleChange is one change of a company's rules, in its transaction.
@@ -111,7 +114,9 @@ func (s *Store) KnownNames(ctx context.Context, companyID string, folded []strin
 type registering struct {
 	commerce.Registration
 	*ruleChange
-	random io.Reader
+	random  io.Reader
+	newOnly bool // what is known already is not registered again, and errUnchanged where that is all
+	unpaid  bool // the influencer has no agreement after this; only set with newOnly
 
 	influencerID, influencerName string
 	campaignID, campaignName     string
@@ -126,6 +131,9 @@ func (reg *registering) run(ctx context.Context) error {
 		if err := step(ctx); err != nil {
 			return err
 		}
+	}
+	if reg.newOnly && len(reg.outbox)+len(reg.detailed) == 0 {
+		return errUnchanged
 	}
 	reg.change.Detail = map[string]any{
 		"name": reg.influencerName, "campaign_id": reg.campaignID,
@@ -163,6 +171,11 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	switch {
 	case err == nil:
 		reg.change.Action, reg.change.Subject = "influencer.add", reg.influencerID
+		if reg.newOnly {
+			if err := reg.dropKnown(ctx); err != nil {
+				return err
+			}
+		}
 		if reg.Category == "" {
 			return nil
 		}
@@ -173,6 +186,10 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	if err := reg.refuseTaken(ctx, "", reg.Name, false); err != nil {
 		return err
 	}
+	if reg.KnownOnly {
+		return commerce.ErrUnknownInfluencer
+	}
+	reg.unpaid = len(reg.Costs) == 0
 	if reg.influencerID, err = reg.newID(); err != nil {
 		return err
 	}
@@ -299,19 +316,24 @@ func (s *Store) Influencer(ctx context.Context, companyID, influencerID string) 
 func (s *Store) InfluencersOf(ctx context.Context, companyID string, ids []string) ([]commerce.Influencer, error) {
 	var list []commerce.Influencer
 	err := s.db.Snapshot(ctx, func(tx pgx.Tx) (err error) {
-		list, err = postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
-			select `+postgres.List(influencerColumns)+` from influencer i
-			where company_id = @company_id and influencer_id = any(@ids::uuid[]) order by array_position(@ids::uuid[], influencer_id)`,
-			pgx.NamedArgs{"company_id": companyID, "ids": ids})
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		return fillInfluencers(ctx, tx, companyID, list)
+		list, err = influencersOf(ctx, tx, companyID, ids)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: influencers: %w", err)
 	}
 	return list, nil
+}
+
+func influencersOf(ctx context.Context, tx pgx.Tx, companyID string, ids []string) ([]commerce.Influencer, error) {
+	list, err := postgres.Collect(ctx, tx, postgres.Scan(influencerColumns), `
+		select `+postgres.List(influencerColumns)+` from influencer i
+		where company_id = @company_id and influencer_id = any(@ids::uuid[]) order by array_position(@ids::uuid[], influencer_id)`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list, fillInfluencers(ctx, tx, companyID, list)
 }
 
 // fillInfluencers reads all that is live of influencers.

@@ -253,11 +253,11 @@ func TestAnImportKnowsFormerNames(t *testing.T) {
 	for _, name := range []string{"ANA", "Bia", "gone", "Carla"} {
 		list = append(list, commerce.Registration{Name: name, Coupons: []commerce.CouponTerms{{Code: "OF" + name}}})
 	}
-	refused, err := n.db.RegisterAll(t.Context(), n.author, list, func([]error) bool { return true }, rand.Reader)
-	if err != nil || refused[0] != nil || refused[1] != nil || refused[3] != nil {
-		t.Fatalf("%v, %v", refused, err)
+	became, err := n.db.RegisterAll(t.Context(), n.author, list, func([]commerce.Imported) bool { return true }, rand.Reader)
+	if err != nil || became[0].Refused != nil || became[1].Refused != nil || became[3].Refused != nil {
+		t.Fatalf("%+v, %v", became, err)
 	}
-	n.taken(refused[2], "Away")
+	n.taken(became[2].Refused, "Away")
 	i, err := n.db.Influencer(t.Context(), n.author.CompanyID, ana)
 	if err != nil || i.Name != "Bia" || len(i.Coupons) != 2 {
 		t.Errorf("%+v, %v", i, err)

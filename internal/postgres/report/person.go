@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,11 +81,11 @@ type personEvent struct {
 const heldBack = "ids of browsers, cart tokens, keyed hashes and the last part of IP addresses: " +
 	"who knows them could claim the person's purchases"
 
-// WritePerson writes as one JSON object what is stored about the person whom keys name: the orders that have one of them now, the
-// browsers that were seen with one, and their events. "complete" says at the end whether there was room for all. After an
-// error the text is not whole.
+// WritePerson writes as one JSON object what is stored about the person whom keys name: the orders that have one of them now, earlier
+// versions of orders that had one, the browsers that were seen with one, and their events. "complete" says at the end whether there
+// was room for all. After an error the text is not whole.
 func (r *Reader) WritePerson(ctx context.Context, p commerce.PersonFile, keys []facts.Key, to io.Writer) error {
-	f := &personFile{w: bufio.NewWriterSize(to, 64<<10), left: mostPersonBytes, whole: true}
+	f := &personFile{w: bufio.NewWriterSize(to, 64<<10), left: cmp.Or(p.MostBytes, mostPersonBytes), whole: true}
 	f.text(`{"company_id":`)
 	f.json(p.CompanyID)
 	f.text(`,"made_at":`)
@@ -93,7 +94,10 @@ func (r *Reader) WritePerson(ctx context.Context, p commerce.PersonFile, keys []
 	f.json(p.Kinds)
 	f.text(`,"held_back":`)
 	f.json(heldBack)
-	err := r.writeOrders(ctx, p.CompanyID, keys, f)
+	written, err := r.writeOrders(ctx, p.CompanyID, keys, f)
+	if err == nil {
+		err = r.writeVersions(ctx, p.CompanyID, keys, written, f)
+	}
 	var visitors []personVisitor
 	if err == nil {
 		visitors, err = r.writeVisitors(ctx, p.CompanyID, keys, f)
@@ -185,13 +189,18 @@ const readPersonDecisions = `
 	select order_id, decision, reason, accepted_at from evidence_decision
 	where company_id = @company_id and order_id = any(@order_ids) order by order_id, rev`
 
-func (r *Reader) writeOrders(ctx context.Context, companyID string, keys []facts.Key, f *personFile) error {
+// writeOrders writes the orders that have one of the keys now, and returns their ids.
+func (r *Reader) writeOrders(ctx context.Context, companyID string, keys []facts.Key, f *personFile) (written map[string]bool, err error) {
 	f.begin("orders")
 	defer f.text("]")
 	ids, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowTo[string], ordersOfPerson,
 		personKeys.Args(keys, pgx.NamedArgs{"company_id": companyID, "most": mostPersonOrders + 1}))
 	if err != nil {
-		return err
+		return nil, err
+	}
+	written = map[string]bool{}
+	for _, id := range ids {
+		written[id] = true
 	}
 	if len(ids) > mostPersonOrders {
 		ids, f.whole = ids[:mostPersonOrders], false
@@ -199,15 +208,15 @@ func (r *Reader) writeOrders(ctx context.Context, companyID string, keys []facts
 	for page := range slices.Chunk(ids, personsAtOnce) {
 		list, err := r.personOrders(ctx, companyID, page)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i := range list {
 			if !f.add(&list[i]) {
-				return f.err
+				return written, f.err
 			}
 		}
 	}
-	return f.err
+	return written, f.err
 }
 
 func (r *Reader) personOrders(ctx context.Context, companyID string, ids []string) (list []personOrder, err error) {

@@ -26,6 +26,7 @@ type exported struct {
 		State     string
 		Decisions []struct{ Decision, Reason string }
 	}
+	Versions []struct{ Order wire.Order } `json:"earlier_versions"`
 	Visitors []struct {
 		Visitor int
 		Alone   bool
@@ -145,5 +146,37 @@ func TestAPersonsOrdersAreWhole(t *testing.T) {
 	}
 	if strings.Contains(text, "Ana") || strings.Contains(text, ana) {
 		t.Errorf("it says who is paid: %s", text)
+	}
+}
+
+// An order whose e-mail was corrected is another's now. The version that had the person's is theirs: it is written, and nothing of what
+// the order is now. One that is the person's still is written once, as it is.
+func TestAnEarlierVersionThatNamedAPersonIsWritten(t *testing.T) {
+	t.Parallel()
+	f := reporttest.New(t)
+	company, now := f.Store.Live.CompanyID, time.Now()
+	email := facts.Key{Kind: facts.KeyEmail, Value: mariasEmail}
+	version := func(id, email, zip string) {
+		f.Version(company, wire.Order{OrderID: id, CreatedAt: now, EmailKey: wire.Some(email), ProvinceCode: wire.Some(zip), Currency: "BRL"})
+	}
+	f.Put(reporttest.Order{CompanyID: company, ID: "1001", TotalMinor: 1000})
+	version("1001", mariasEmail, "SP")
+	version("1001", strangers, "RJ")
+	f.Key(company, "1001", facts.Key{Kind: facts.KeyEmail, Value: strangers}, now)
+	f.Put(reporttest.Order{CompanyID: company, ID: "1002", TotalMinor: 1000})
+	version("1002", mariasEmail, "SP")
+	f.Key(company, "1002", email, now)
+	file, text := exportOf(t, f, email)
+	if len(file.Orders) != 1 || file.Orders[0].Order.OrderID != "1002" || len(file.Versions) != 1 ||
+		file.Versions[0].Order.OrderID != "1001" || file.Versions[0].Order.ProvinceCode.Value != "SP" || !*file.Complete {
+		t.Errorf("%s", text)
+	}
+	for _, not := range []string{mariasEmail, strangers, `"RJ"`} {
+		if strings.Contains(text, not) {
+			t.Errorf("the file has %s: %s", not, text)
+		}
+	}
+	if other, text := exportOf(t, f, facts.Key{Kind: facts.KeyEmail, Value: strangers}); len(other.Orders) != 1 || len(other.Versions) != 0 {
+		t.Errorf("whose the order is now: %s", text)
 	}
 }

@@ -20,10 +20,16 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: events of %s: %w", companyID, postgres.Translate(err))
 	}
-	err = r.db.Pool().QueryRow(ctx,
-		`select order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity' order by processed_at desc, order_id `+
-			`desc limit 1`, companyID).
-		Scan(&s.OrderID, &s.OrderAt)
+	err = r.db.Pool().QueryRow(ctx, `
+		select p.order_id, p.processed_at, o.body from (
+			select company_id, order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity'
+			order by processed_at desc, order_id desc limit 1) p
+		join orders o on o.company_id = p.company_id and o.order_id = p.order_id`, companyID).
+		Scan(&s.OrderID, &s.OrderAt, bytesScanner(func(stored []byte) error {
+			order, err := facts.UnpackOrder(stored)
+			s.Order = order.Name.Or("")
+			return err
+		}))
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return s, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
 	}
