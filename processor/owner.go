@@ -88,7 +88,7 @@ type owner struct {
 
 // maxBulk is how many records of bulk.v1 a batch has: another store's order waits for at most two such batches, the one that is
 // applied and the one that is prepared. The number was chosen; `make bench` measures what it gives.
-const maxBulk = 100
+const maxBulk = 300
 
 // maxWaiting bounds how many records of each topic wait in memory for the next
 // batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
@@ -109,7 +109,7 @@ func (p *Processor) runPartition(ctx context.Context, partition int) error {
 			Processor: p, partition: partition, epoch: map[string]int64{}, logID: map[string]string{}, next: map[string]int64{},
 			queued: true, progress: progress,
 			batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
-			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), bulk: make(chan *record, maxBulk),
+			commerce: make(chan *record, maxWaiting), events: make(chan *record, maxWaiting), bulk: make(chan *record, maxWaiting),
 			memory: share{all: p.readAhead},
 		}
 		err := o.run(ctx)

@@ -69,7 +69,7 @@ func TestServicesOfAnotherInstallationAreRefused(t *testing.T) {
 	t.Setenv("TRIBUTARY_TOPIC_PREFIX", "stagin.")
 	const mistyped = `--topic-prefix is "stagin.", and those of the database begin with "staging."`
 	f(1, mistyped, plan...)
-	f(1, "no topic stagin.events.v1", "processor")
+	f(1, "no topic stagin.commerce.v1", "processor")
 	if missing, err := client.MissingTopics(t.Context(), "stagin."+wire.TopicEvents); err != nil || len(missing) != 1 {
 		t.Errorf("a topic of the mistyped prefix was made: %v, %v", missing, err)
 	}

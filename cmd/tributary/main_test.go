@@ -178,12 +178,16 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 func TestExitStatusOfAnImport(t *testing.T) {
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if bytes.Contains(body, []byte("bad")) {
-			w.WriteHeader(http.StatusBadRequest)
-			return
-		}
 		w.WriteHeader(status)
+		var results []string
+		for line := range bytes.Lines(readAll(t, r.Body)) {
+			of := `{"status":200}`
+			if bytes.Contains(line, []byte("bad")) {
+				of = `{"status":400,"error":{"code":"validation_error"}}`
+			}
+			results = append(results, of)
+		}
+		fmt.Fprintf(w, `{"data":{"results":[%s]}}`, strings.Join(results, ","))
 	}))
 	defer server.Close()
 	f := func(content string, answer, want int) {
@@ -204,6 +208,15 @@ func TestExitStatusOfAnImport(t *testing.T) {
 	f(`{"orderId":"1"}`, 503, 1)
 }
 
+func readAll(t *testing.T, from io.Reader) []byte {
+	t.Helper()
+	text, err := io.ReadAll(from)
+	if err != nil {
+		t.Error(err)
+	}
+	return text
+}
+
 func TestAKeyInAFileGoesBeforeTheFlag(t *testing.T) {
 	dir := t.TempDir()
 	lines, key := filepath.Join(dir, "lines.jsonl"), filepath.Join(dir, "key")
@@ -215,7 +228,7 @@ func TestAKeyInAFileGoesBeforeTheFlag(t *testing.T) {
 	var got string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Get("Authorization")
-		_, _ = io.WriteString(w, `{"results":[{"status":"ok"}]}`)
+		_, _ = io.WriteString(w, `{"results":[{"status":"ok"}],"data":{"results":[{"status":200}]}}`)
 	}))
 	defer server.Close()
 	f := func(variable, want string, args ...string) {

@@ -42,8 +42,8 @@ func TestServicesBeforeMigrateSayToRunIt(t *testing.T) {
 		}
 	}
 	f("edge", empty, "no topic events.v1, directory.v1, rejected.v1")
-	f("admin", empty, "no topic events.v1, commerce.v1", "schema is older")
-	f("processor", empty, "no topic events.v1, commerce.v1", "schema is older")
+	f("admin", empty, "no topic commerce.v1, events.v1, bulk.v1", "schema is older")
+	f("processor", empty, "no topic commerce.v1, events.v1, bulk.v1", "schema is older")
 	f("admin", made, "schema is older")
 	f("processor", made, "schema is older")
 }

@@ -192,11 +192,11 @@ func (b *bench) history(ctx context.Context, db *copied.Database, url, key strin
 
 // bulkLine is an order as order makes it, as a line.
 func bulkLine(i int, now time.Time) string {
-	return fmt.Sprintf(`{"orderId":"order-%08d","number":%d,"orderStatus":0,"createdAt":%q,"updatedAt":%[3]q,"totalPrice":250.00,`+
-		`"shippingPrice":20.00,"currency":"BRL","paymentMethod":1,"installments":3,"provinceCode":"SP","countryCode":"BR","userId":%q,`+
-		`"browserIp":"203.0.113.9","source":0,"customer":{"customerId":"%[2]d","name":"Maria Souza","email":"maria%[2]d@example.com",`+
-		`"phone":"+55119%08[2]d"},"items":[{"item_id":"1","productId":"vestido","variantId":"vestido-m","quantity":1,"price":230.00}]}`+"\n",
-		i, i, now.UTC().Format(time.RFC3339), visitorID(i))
+	return fmt.Sprintf(`{"orderId":"order-%08[1]d","number":%[1]d,"orderStatus":0,"createdAt":%[2]q,"updatedAt":%[2]q,"totalPrice":250.00,`+
+		`"shippingPrice":20.00,"currency":"BRL","paymentMethod":1,"installments":3,"provinceCode":"SP","countryCode":"BR","userId":%[3]q,`+
+		`"browserIp":"%[4]s","source":0,"customer":{"customerId":"%[1]d","name":"Maria Souza","email":"maria%[1]d@example.com",`+
+		`"phone":"+55119%08[1]d"},"items":[{"item_id":"1","productId":"vestido","variantId":"vestido-m","quantity":1,"price":230.00}]}`+"\n",
+		i, now.UTC().Format(time.RFC3339), visitorID(i), fmt.Sprintf("%d.%d.%d.9", 100+i>>16, i>>8&255, i&255))
 }
 
 // sellers makes two stores, each with an influencer who gets 10 % by a coupon, and returns an API key of each.
