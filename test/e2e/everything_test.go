@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,7 +37,7 @@ func allRecords(t *testing.T, broker string) (all []stored) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, topic := range []string{wire.TopicEvents, wire.TopicCommerce, wire.TopicBulk, wire.TopicDirectory, wire.TopicRejected, wire.TopicResults} {
+	for _, topic := range append(slices.Clone(wire.Processed), wire.TopicDirectory, wire.TopicRejected, wire.TopicResults) {
 		partitions, err := client.Partitions(t.Context(), topic)
 		if err != nil {
 			t.Fatal(err)

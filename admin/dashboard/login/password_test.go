@@ -7,7 +7,8 @@ import (
 
 func TestPasswordsThatAreGuessedAtOnceAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, password := range []string{"senha12345", "Senha@2026!", "1234567890", "aaaaaaaaaaaa", "PASSWORD-123", "qwertyuiop12", "abcabcabcabc"} {
+	for _, password := range []string{"senha12345", "Senha@2026!", "1234567890", "aaaaaaaaaaaa", "PASSWORD-123", "qwertyuiop12",
+		"abcabcabcabc"} {
 		if _, err := HashPassword(password); !errors.Is(err, ErrPasswordCommon) {
 			t.Errorf("%s: %v", password, err)
 		}

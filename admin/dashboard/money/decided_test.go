@@ -42,6 +42,7 @@ func TestWhyNobodyIsCreditedIsSaid(t *testing.T) {
 	nothing := l.T("order.no_keys")
 	f(facts.Explanation{}, l.T("verdict.nobody"), nothing)
 	f(facts.Explanation{Decisions: []facts.ExplainedDecision{{Decision: commerce.DisputeDeny}}}, l.T("verdict.denied"), nothing)
-	f(facts.Explanation{Keys: []facts.ExplainedKey{{Kind: facts.KeyEmail}, {Kind: facts.KeyPhone}, {Kind: facts.KeyEmail}}}, l.T("verdict.nobody"),
+	keys := []facts.ExplainedKey{{Kind: facts.KeyEmail}, {Kind: facts.KeyPhone}, {Kind: facts.KeyEmail}}
+	f(facts.Explanation{Keys: keys}, l.T("verdict.nobody"),
 		"The order has E-mail and Phone, but no visit was seen with it. Without a visit only a coupon can credit it.")
 }

@@ -71,7 +71,8 @@ func TestAViolationIsToldAtItsField(t *testing.T) {
 	t.Parallel()
 	var bad commerce.Violations
 	bad.Add("window_days", commerce.CodeOutOfRange, "must be from 1 to %d", 365)
-	bad.Add("origins[3]", commerce.CodeInvalidValue, "%q is no origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash", "x")
+	bad.Add("origins[3]", commerce.CodeInvalidValue,
+		"%q is no origin, such as https://loja.example.com: scheme and host in ASCII, without a path or a slash", "x")
 	bad.Add("somewhere", commerce.CodeEmpty, "is new and not translated")
 	languages, err := LoadTexts()
 	if err != nil {

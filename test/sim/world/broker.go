@@ -65,7 +65,8 @@ type logged struct {
 func newCluster(w *world, random *dice) *cluster {
 	c := &cluster{w: w, random: random, topics: map[string][]*partitionLog{}}
 	for topic, count := range map[string]int{
-		wire.TopicEvents: partitions, wire.TopicCommerce: partitions, wire.TopicBulk: partitions, wire.TopicRejected: partitions, wire.TopicDirectory: 1,
+		wire.TopicEvents: partitions, wire.TopicCommerce: partitions, wire.TopicBulk: partitions, wire.TopicRejected: partitions,
+		wire.TopicDirectory: 1,
 	} {
 		for n := range count {
 			c.topics[topic] = append(c.topics[topic], &partitionLog{topic: topic, number: n, grown: make(chan struct{})})
