@@ -22,7 +22,7 @@ var versionInput = regexp.MustCompile(`<input type="hidden" name="version" value
 func (s *site) versionAt(client *http.Client, path, action string) string {
 	s.t.Helper()
 	page := s.readRaw(client, path)
-	if _, form, ok := strings.Cut(page, `action="`+action); ok {
+	for _, form := range strings.Split(page, `action="`+action)[1:] {
 		form, _, _ = strings.Cut(form, "</form>")
 		if found := versionInput.FindStringSubmatch(form); found != nil {
 			return html.UnescapeString(found[1])

@@ -35,12 +35,21 @@ var (
 const isApproved = `cross join lateral (
 	select 1 from orders p where p.company_id = @company_id and p.order_id = e.order_id and p.status = 0 and p.test is not true offset 0) p`
 
+// manyOrders is of how many orders on the transaction's statements are planned for them: a plan that was made while the tables were
+// small, as in the first minute of a history, costs five times as much an order until PostgreSQL has looked at their sizes again.
+const manyOrders = 100
+
 // FirstOrderCandidates returns what is known to decide whether orders are their
 // customers' first: for each of their keys of the given kinds, how many orders of the
 // order's interval have it, counted up to Limits.Orders + 1, and, where these are at
 // most Limits.Orders, the earliest approved order with it, however old.
 func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderIDs []string, kinds []facts.KeyKind,
 	limits facts.Limits) ([]facts.FirstOrderCandidate, error) {
+	if len(orderIDs) >= manyOrders {
+		if _, err := t.tx.Exec(ctx, planForRows); err != nil {
+			return nil, fmt.Errorf("read first orders: %w", err)
+		}
+	}
 	rows, err := t.tx.Query(ctx, `
 		select i.order_id, o.created_at, o.sent_first, o.test is true, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''),
 		coalesce(f.created_at, o.created_at)

@@ -53,9 +53,9 @@ const (
 		select (select count(*)::int from page), (select count(*)::int from queued), l.created_at, l.order_id
 		from page l order by l.created_at, l.order_id limit 1`
 
-	// planForSpan lets PostgreSQL plan queueOfSpan for the span: for any span it would read all orders
-	// for each part.
-	planForSpan = `select set_config('plan_cache_mode', 'force_custom_plan', true)`
+	// planForRows lets PostgreSQL plan each statement of the transaction for the rows that it is about. Of queueOfSpan: for
+	// any span it would read all orders for each part.
+	planForRows = `select set_config('plan_cache_mode', 'force_custom_plan', true)`
 )
 
 // QueueCreated queues all orders that were created between two instants, both
@@ -96,7 +96,7 @@ func (t *Tx) queueNextPart(ctx context.Context, companyID string, limit int) (bo
 // queuePart queues the next orders of a span, at most limit, and stores what is left. It returns
 // how many were not queued already.
 func (t *Tx) queuePart(ctx context.Context, companyID string, span *queuedSpan, limit int) (queued int, err error) {
-	if _, err := t.tx.Exec(ctx, planForSpan); err != nil {
+	if _, err := t.tx.Exec(ctx, planForRows); err != nil {
 		return 0, fmt.Errorf("queue orders of a span: %w", err)
 	}
 	page := 0
