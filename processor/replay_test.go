@@ -98,7 +98,7 @@ func TestAReplayGivesTheSameLedgerHash(t *testing.T) {
 func TestAReplayKnowsWhoConfirmedADecision(t *testing.T) {
 	t.Parallel()
 	s := replayShop(t)
-	s.apply(s.historyOf(rand.New(rand.NewPCG(1, 11)), 1), func() int { return 20 })
+	s.apply(s.historyOf(rand.New(rand.NewPCG(1, 11)), 0), func() int { return 20 })
 	const decisions = `select concat_ws(' ', order_id, rev, decision, actor, confirmed_by) from evidence_decision order by 1`
 	live := s.texts(decisions)
 	if confirmed := slices.ContainsFunc(live, func(line string) bool { return strings.HasSuffix(line, "user/second") }); !confirmed {

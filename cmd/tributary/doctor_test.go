@@ -121,8 +121,9 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 	p.snapshot, p.spool = filepath.Join(dir, "directory.json"), filepath.Join(dir, "deep", "spool")
 	var out bytes.Buffer
 	// The tests' topics are kept for ever, as those of `tributary dev` are.
-	if err := p.run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nfailed: 0, warnings: 1\n") ||
-		!hasLine(out.String(), "WARN", "topic commerce.v1", "longer than 7 days") {
+	if err := p.run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nfailed: 0, warnings: 2\n") ||
+		!hasLine(out.String(), "WARN", "topic commerce.v1", "longer than 7 days") ||
+		!hasLine(out.String(), "WARN", "topic bulk.v1", "longer than 7 days") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 	if strings.Contains(out.String(), "not checked") {

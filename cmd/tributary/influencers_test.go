@@ -59,6 +59,8 @@ func TestADryRunStoresNothing(t *testing.T) {
 	lines = slices.Delete(lines, 1, 2)
 	f(true, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: would be registered")
 	f(false, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: registered", "line 4: Caio, 1 links: registered")
+	f(true, "", "line 2: Ana, 1 links, coupon ANA20, an agreement: no change", "line 4: Caio, 1 links: no change")
+	lines[1].Asked.Name, lines[1].Asked.Coupons = "Dora", lines[0].Asked.Coupons
 	f(true, "nothing was stored", "refused, ANA20 is already Ana's")
 	lines[0].Problems = []string{"something"}
 	f(false, "nothing was stored", "line 2, Ana: something")
