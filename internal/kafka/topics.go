@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 		}
 	}
 	others := []string{wire.TopicDirectory, wire.TopicRejected, wire.TopicResults}
-	if err := c.awaitLeaders(ctx, append(others, wire.Processed...)...); err != nil {
+	if err := c.awaitLeaders(ctx, append(slices.Clone(wire.Processed), others...)...); err != nil {
 		return err
 	}
 	events, err := c.Partitions(ctx, wire.TopicEvents)
