@@ -65,7 +65,7 @@ func allRecords(t *testing.T, broker string) (all []stored) {
 // splitPersonal takes the personal part out of an order's record.
 func splitPersonal(t *testing.T, topic string, value []byte) (rest, personal string) {
 	t.Helper()
-	if topic != wire.TopicCommerce {
+	if topic != wire.TopicCommerce && topic != wire.TopicBulk {
 		return string(value), ""
 	}
 	var record, body map[string]json.RawMessage
