@@ -165,7 +165,7 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.KeepTouches(ctx, company,
 			[]facts.Decision{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Decision: commerce.EvidenceAccept, Rev: 1,
 				AcceptedAt: noon, Actor: "cli", Touches: e.EventID}}),
-		second(tx.FirstOrderCandidates(ctx, company, []string{"o1"}, []facts.KeyKind{facts.KeyEmail},
+		second(tx.FirstOrderCandidates(ctx, company, slices.Repeat([]string{"o1"}, 100), []facts.KeyKind{facts.KeyEmail},
 			facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
 		tx.AuditTests(ctx, company, noon,
