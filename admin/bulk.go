@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/tributary-io/tributary/internal/lenient"
@@ -56,7 +57,7 @@ func (s *Server) postOrders(w http.ResponseWriter, r *http.Request, c caller) (a
 		}
 		if len(result.Results) == maxBulkLines {
 			return answer{}, &problem{status: http.StatusRequestEntityTooLarge, code: codePayloadTooLarge,
-				message: "the body has more than 500 lines; none was taken"}
+				message: fmt.Sprintf("the body has more than %d lines; none was taken", maxBulkLines)}
 		}
 		told, order, err := s.takeLine(c, line, strict)
 		if err != nil {

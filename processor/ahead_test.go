@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -129,6 +130,38 @@ func TestABatchThatFailsWhileTheNextIsPreparedIsAppliedOnce(t *testing.T) {
 	s.clear()
 	s.apply(slices.Clone(records), func() int { return 54 })
 	wantTexts(t, "as if nothing failed", got, s.contents()...)
+}
+
+// Orders of a bulk take what commerce and events leave of a batch, and no more than maxBulk: however many wait, an order that was sent
+// alone is in the next batch.
+func TestOrdersOfABulkComeBehindTheOthers(t *testing.T) {
+	t.Parallel()
+	o := owner{Processor: &Processor{}}
+	o.config.BatchBytes = 1 << 20
+	f := func(commerce, events, bulk, limit int, want map[string]int) {
+		t.Helper()
+		o.commerce, o.events, o.bulk = make(chan *record, 3000), make(chan *record, 3000), make(chan *record, 3000)
+		for _, of := range []struct {
+			topic   string
+			waiting chan *record
+			n       int
+		}{{wire.TopicBulk, o.bulk, bulk}, {wire.TopicEvents, o.events, events}, {wire.TopicCommerce, o.commerce, commerce}} {
+			for range of.n {
+				of.waiting <- &record{topic: of.topic}
+			}
+		}
+		got := map[string]int{}
+		for _, r := range o.gather(gathered{}, limit).records {
+			got[r.topic]++
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%d, %d and %d wait: a batch of %v, want %v", commerce, events, bulk, got, want)
+		}
+	}
+	f(1, 0, 2000, 1000, map[string]int{wire.TopicCommerce: 1, wire.TopicBulk: maxBulk})
+	f(0, 0, 2000, 100, map[string]int{wire.TopicBulk: 100})
+	f(600, 450, 2000, 1000, map[string]int{wire.TopicCommerce: 500, wire.TopicEvents: 450, wire.TopicBulk: 50})
+	f(600, 600, 2000, 1000, map[string]int{wire.TopicCommerce: 500, wire.TopicEvents: 500})
 }
 
 // A batch that was gathered before its limit became smaller keeps to the limit: the others

@@ -389,7 +389,7 @@ func (s *shop) await(what string, condition func() bool) {
 func (s *stack) applied() {
 	s.t.Helper()
 	group := kafka.NewGroup(s.client, "test", nil, wire.TopicEvents, wire.TopicCommerce)
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		var produced int64
 		for partition := range devtest.Partitions {
 			var end int64
@@ -420,7 +420,7 @@ func (s *shop) owner() *owner {
 		Processor: p, clusterID: "test", epoch: map[string]int64{}, next: map[string]int64{}, progress: p.addProgress(0),
 		batchLimit: p.config.BatchRecords, chunkLimit: p.config.RecomputeChunk, tooLong: map[string]int{}, queues: map[string]queueTurn{},
 	}
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		taken, err := s.store.TakeOver(s.ctx, topic, 0, o.clusterID, "", 0)
 		if err != nil {
 			s.t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -100,7 +101,7 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, reason := range core.DropReasons() {
 		m.dropped.WithLabelValues(reason)
 	}
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		m.records.WithLabelValues(topic)
 	}
 	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.quarantined,

@@ -94,9 +94,6 @@ const maxBulk = 300
 // batch. Config.ReadAheadBytes bounds their bytes, of all partitions together.
 const maxWaiting = 3000
 
-// inputs are the topics that the processor reads.
-var inputs = wire.Processed
-
 // runPartition applies the records of one partition. It returns nil when ctx ends
 // or another owner has taken over. A halted partition is tried again after a
 // pause, for ever: the other partitions go on meanwhile. Any other error is
@@ -178,7 +175,7 @@ func (o *owner) start(ctx context.Context) error {
 		if o.clusterID, err = o.Log.ClusterID(ctx); err != nil {
 			return err
 		}
-		for _, topic := range inputs {
+		for _, topic := range wire.Processed {
 			id, err := o.Log.TopicID(ctx, topic)
 			if err != nil {
 				return err
@@ -321,7 +318,7 @@ func (o *owner) moves(records []record) []facts.Move {
 		last[topic] = facts.LastRecord(records[i].Fetched)
 	}
 	var moves []facts.Move
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		end, ok := to[topic]
 		if !ok {
 			end = o.next[topic]

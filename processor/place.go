@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // ComparePlace compares a stored offset with its partition's log as it is now, and returns the
@@ -86,7 +87,7 @@ func (o *owner) stillOwns(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		if seen, mine := l.ids[topic], o.logID[topic]; seen != "" && mine != "" && seen != mine {
 			return fmt.Errorf("%w: %s/%d: the topic was deleted and made again", ErrReplaced, topic, o.partition)
 		}
@@ -99,7 +100,7 @@ func (o *owner) stillOwns(ctx context.Context) error {
 
 func (p *Processor) look(ctx context.Context) error {
 	ids, epochs := map[string]string{}, map[partitionKey]int64{}
-	for _, topic := range inputs {
+	for _, topic := range wire.Processed {
 		id, err := p.Log.TopicID(ctx, topic)
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // AnyPartition is Retain's, where it is not known to which one the company belongs: then
@@ -157,5 +158,5 @@ func (p *Processor) retainDue(ctx context.Context) error {
 func (p *Processor) keepsUp(partition int) bool {
 	own, owned := p.partitionNow(partition)
 	return owned && own.State == Running &&
-		!slices.ContainsFunc(inputs, func(topic string) bool { return own.Topics[topic].Seconds >= mostBehind.Seconds() })
+		!slices.ContainsFunc(wire.Processed, func(topic string) bool { return own.Topics[topic].Seconds >= mostBehind.Seconds() })
 }

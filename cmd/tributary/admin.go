@@ -111,7 +111,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer client.Close()
-	if err := errors.Join(checkTopics(ctx, client, allTopics...), checkSchema(ctx, s.dsn)); err != nil {
+	if err := errors.Join(checkTopics(ctx, client, wire.Topics...), checkSchema(ctx, s.dsn)); err != nil {
 		return err
 	}
 	db, err := openStores(ctx, s.dsn)

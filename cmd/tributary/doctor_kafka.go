@@ -15,8 +15,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// allTopics are those that migrate makes.
-var allTopics = append(slices.Clone(wire.Processed), wire.TopicDirectory, wire.TopicRejected, wire.TopicResults)
+// wire.Topics are those that migrate makes.
 
 const runMigrate = "run `tributary migrate`"
 
@@ -45,7 +44,7 @@ func (e *examination) checkBrokers(ctx context.Context, f *findings, client *kaf
 
 // checkTopics compares the topics with what migrate would make of them.
 func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafka.Client) {
-	topics, err := client.Topics(ctx, allTopics...)
+	topics, err := client.Topics(ctx, wire.Topics...)
 	if err != nil {
 		f.fail("topics", err.Error(), "let this user describe topics and their settings")
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 func newMigrate() *cobra.Command {
@@ -126,7 +127,7 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 		return err
 	}
 	defer client.Close()
-	missing, err := client.MissingTopics(ctx, allTopics...)
+	missing, err := client.MissingTopics(ctx, wire.Topics...)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
@@ -66,7 +67,7 @@ func TestAnEdgeWithASnapshotStartsWithoutTopics(t *testing.T) {
 
 // A store that does not answer keeps no service from starting.
 func TestStartChecksPassWhereNobodyAnswers(t *testing.T) {
-	if err := checkTopics(t.Context(), newClient(t, "127.0.0.1:1"), allTopics...); err != nil {
+	if err := checkTopics(t.Context(), newClient(t, "127.0.0.1:1"), wire.Topics...); err != nil {
 		t.Error(err)
 	}
 	if err := checkSchema(t.Context(), "postgres://nobody@127.0.0.1:1/none"); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,8 +65,7 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			return fmt.Errorf("kafka: create topic %s: %w", name, err)
 		}
 	}
-	others := []string{wire.TopicDirectory, wire.TopicRejected, wire.TopicResults}
-	if err := c.awaitLeaders(ctx, append(slices.Clone(wire.Processed), others...)...); err != nil {
+	if err := c.awaitLeaders(ctx, wire.Topics...); err != nil {
 		return err
 	}
 	events, err := c.Partitions(ctx, wire.TopicEvents)

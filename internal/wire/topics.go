@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // The topics. Those of Processed are co-partitioned by companyId (Murmur2).
 const (
 	TopicEvents    = "events.v1"    // what shoppers do; key companyId
@@ -12,3 +14,6 @@ const (
 
 // Processed are the topics that the processor reads, those first that go first.
 var Processed = []string{TopicCommerce, TopicEvents, TopicBulk}
+
+// Topics are all topics, which migrate makes.
+var Topics = append(slices.Clone(Processed), TopicDirectory, TopicRejected, TopicResults)

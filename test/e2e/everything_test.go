@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +36,7 @@ func allRecords(t *testing.T, broker string) (all []stored) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for _, topic := range append(slices.Clone(wire.Processed), wire.TopicDirectory, wire.TopicRejected, wire.TopicResults) {
+	for _, topic := range wire.Topics {
 		partitions, err := client.Partitions(t.Context(), topic)
 		if err != nil {
 			t.Fatal(err)

@@ -162,15 +162,15 @@ func (t fileTable) csv(before *fileTable) []byte {
 		add(row, row.cells, old[row.key].cells)
 		delete(old, row.key)
 	}
+	var then []string
 	if before != nil {
 		for _, row := range before.rows {
 			if _, alone := old[row.key]; alone {
 				add(row, nil, row.cells)
 			}
 		}
-		add(t.total, t.total.cells, before.total.cells)
-	} else {
-		add(t.total, t.total.cells, nil)
+		then = before.total.cells
 	}
+	add(t.total, t.total.cells, then)
 	return reports.WriteCSV(append(header, "influencer_id"), lines)
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -97,13 +96,6 @@ func (b *bench) creditedAlone(ctx context.Context) (perSecond float64, err error
 		return 0, err
 	}
 	return float64(time.Second) / float64(of.processor.wall), nil
-}
-
-func (b *bench) migrated(ctx context.Context, name string) (dsn string, err error) {
-	if dsn, err = b.server.CreateDatabase(ctx, name); err == nil {
-		err = postgres.Migrate(ctx, dsn)
-	}
-	return dsn, err
 }
 
 // sendBulk sends the history to an admin while a processor runs, and the other store's orders.
@@ -199,9 +191,13 @@ func bulkLine(i int, now time.Time) string {
 		i, now.UTC().Format(time.RFC3339), visitorID(i), fmt.Sprintf("%d.%d.%d.9", 100+i>>16, i>>8&255, i&255))
 }
 
-// sellers makes two stores, each with an influencer who gets 10 % by a coupon, and returns an API key of each.
+// sellers makes two stores, and returns an API key of each.
 func sellers(ctx context.Context, dsn string, secret []byte) (keys []string, err error) {
 	hasher, err := identity.NewHasher(secret)
+	if err != nil {
+		return nil, err
+	}
+	companies, err := createStores(ctx, dsn, 2, hasher.Check)
 	if err != nil {
 		return nil, err
 	}
@@ -210,13 +206,8 @@ func sellers(ctx context.Context, dsn string, secret []byte) (keys []string, err
 		return nil, err
 	}
 	defer db.Close()
-	stores := merchant.New(db)
-	for _, name := range []string{"Histórico", "Vende agora"} {
-		store, err := stores.CreateStore(ctx, commerce.NewStore{Name: name, Actor: "cli", Random: rand.Reader, KeyCheck: hasher.Check})
-		if err != nil {
-			return nil, err
-		}
-		_, text, err := stores.CreateAPIKey(ctx, account.NewAPIKey{CompanyID: store.Live.CompanyID, Name: "bench", Actor: "cli",
+	for _, company := range companies {
+		_, text, err := merchant.New(db).CreateAPIKey(ctx, account.NewAPIKey{CompanyID: company, Name: "bench", Actor: "cli",
 			Scopes: []account.Scope{account.WriteOrders, account.ReadInfluencers}, Random: rand.Reader})
 		if err != nil {
 			return nil, err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
@@ -53,11 +52,8 @@ func parseGrowth(text string) (g growth, err error) {
 
 // grow applies events until the last of the numbers, and measures at each.
 func (b *bench) grow(ctx context.Context, g growth) (list []grown, err error) {
-	dsn, err := b.server.CreateDatabase(ctx, "growth")
+	dsn, err := b.migrated(ctx, "growth")
 	if err != nil {
-		return nil, err
-	}
-	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return nil, err
 	}
 	return b.growIn(ctx, g, dsn)

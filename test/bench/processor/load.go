@@ -65,9 +65,12 @@ var campaigns = [touchesOfVisitor]struct{ query, referrer string }{
 	{"?utm_source=influencer&utm_medium=link&utm_campaign=Beto+Lima&utm_content=Primavera", "https://www.tiktok.com/"},
 }
 
+// noCheck is of stores whose records no service made.
+func noCheck(string) string { return "" }
+
 // createStores makes a load's stores, each with two influencers who get 10 %, and
-// returns their live companies.
-func createStores(ctx context.Context, dsn string, n int) ([]string, error) {
+// returns their live companies. check is that of a hashing secret.
+func createStores(ctx context.Context, dsn string, n int, check func(companyID string) string) ([]string, error) {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func createStores(ctx context.Context, dsn string, n int) ([]string, error) {
 	companies := make([]string, n)
 	for i := range companies {
 		store, err := stores.CreateStore(ctx, commerce.NewStore{
-			Name: fmt.Sprint("Loja ", i+1), Actor: "cli", Random: rand.Reader, KeyCheck: func(string) string { return "" },
+			Name: fmt.Sprint("Loja ", i+1), Actor: "cli", Random: rand.Reader, KeyCheck: check,
 		})
 		if err != nil {
 			return nil, err

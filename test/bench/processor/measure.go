@@ -14,7 +14,6 @@ import (
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/test/bench/copied"
 	"github.com/tributary-io/tributary/test/bench/procstat"
 )
@@ -83,14 +82,11 @@ func (b *bench) measure(ctx context.Context, l load, n int) (m measured, err err
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	name := fmt.Sprintf("bench_%d_%d_%t", n, l.stores, l.orders)
-	dsn, err := b.server.CreateDatabase(ctx, name)
+	dsn, err := b.migrated(ctx, name)
 	if err != nil {
 		return m, err
 	}
-	if err := postgres.Migrate(ctx, dsn); err != nil {
-		return m, err
-	}
-	companies, err := createStores(ctx, dsn, l.stores)
+	companies, err := createStores(ctx, dsn, l.stores, noCheck)
 	if err != nil {
 		return m, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/kafka"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
 
@@ -19,9 +20,17 @@ type place struct {
 	company  string
 }
 
+// migrated makes a database with the schema.
+func (b *bench) migrated(ctx context.Context, name string) (dsn string, err error) {
+	if dsn, err = b.server.CreateDatabase(ctx, name); err == nil {
+		err = postgres.Migrate(ctx, dsn)
+	}
+	return dsn, err
+}
+
 // openPlace makes a store in a migrated database, and a broker. stop closes both.
 func (b *bench) openPlace(ctx context.Context, dsn string) (at *place, stop func() error, err error) {
-	companies, err := createStores(ctx, dsn, 1)
+	companies, err := createStores(ctx, dsn, 1, noCheck)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -41,11 +40,8 @@ const timesHonest = 5
 // measureStranger measures, in one run of one processor, honest page views, honest orders, the
 // stranger's events, and the orders that single events of the stranger concern.
 func (b *bench) measureStranger(ctx context.Context) (s strangers, err error) {
-	dsn, err := b.server.CreateDatabase(ctx, "stranger")
+	dsn, err := b.migrated(ctx, "stranger")
 	if err != nil {
-		return s, err
-	}
-	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return s, err
 	}
 	at, stop, err := b.openPlace(ctx, dsn)
