@@ -1,5 +1,5 @@
 # The few commands of this project; `make help` lists them.
-.PHONY: help run build sdk check lint test test-browsers mutate vulnerabilities bench bench-sdk bench-peers prove needs screenshots fuzz fuzz-api figures
+.PHONY: help run build sdk check lint test test-browsers mutate vulnerabilities bench bench-sdk bench-peers prove needs release screenshots fuzz fuzz-api figures clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,12 +21,15 @@ check: ## format, vet, lint and unit tests, in under a minute
 
 lint: # which linters, and every exception with its reason: .golangci.yml
 	go tool -modfile=.ci/golangci-lint.mod golangci-lint run --build-tags browsers ./...
-	@go -C .ci/peers vet . # a module of its own
+	go -C .ci/release tool -modfile=../golangci-lint.mod golangci-lint run ./... # a module of its own, as the next
+	@go -C .ci/peers vet .
+	@go -C .ci/webhooks vet .
+	@go -C sdk/adminapi vet .
 
 test: needs sdk ## everything: race detector, real browser, real Kafka, real PostgreSQL
 	@.ci/test
 
-test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, and in shops made with React, Vue and Next.js (Debian; about 15 minutes)
+test-browsers: sdk ## the SDK in Firefox, WebKitGTK, Deno and Bun, in shops made with React, Vue and Next.js; Segment's libraries (Debian; about 15 minutes)
 	@.ci/browsers
 
 mutate: ## mutants of the pure packages that no test kills; fails under 97 % killed or 95 % covered (PKG=internal/facts: one)
@@ -47,8 +50,11 @@ bench-sdk: ## what the browser SDK costs, beside its budgets and others' package
 bench-peers: ## what the Go SDK costs, beside Segment's and PostHog's
 	go -C .ci/peers run .
 
-prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about 40 minutes)
+prove: ## real Kafka and services broken in every way, checked by a linearizability checker; writes docs/proof.md (about an hour)
 	go run ./test/prove/cmd
+
+release: ## dist/: programs, packages, images and sums of what is committed, then installed and run (root on Debian; about 20 minutes)
+	@.ci/make-release
 
 fuzz-api: build ## schemathesis against the admin API, all checks, about two minutes (needs Python)
 	@.ci/fuzz-api
@@ -58,6 +64,9 @@ fuzz: ## every fuzz target for a time (FUZZ_TIME=30s each; PKG=./edge: one packa
 
 needs:
 	@.ci/needs
+
+clients: # the published clients of the admin API, made anew from its OpenAPI document (needs npm)
+	@.ci/make-clients
 
 figures: ## how large the house is, beside what it should be at most
 	@go run ./test/house/figures

@@ -26,6 +26,22 @@ func readObject(w http.ResponseWriter, r *http.Request) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
+	return ofBody(r, body)
+}
+
+// readMaybe is readObject where a body may be left out: it has no fields then.
+func readMaybe(w http.ResponseWriter, r *http.Request) (object, error) {
+	body, err := readBody(w, r)
+	if err != nil {
+		return object{}, err
+	}
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	return ofBody(r, body)
+}
+
+func ofBody(r *http.Request, body []byte) (object, error) {
 	o, err := parseObject(body)
 	if err == nil {
 		o.notes.strict = lenient.Handling(r.Header["Prefer"]...) == lenient.Strict

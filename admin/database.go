@@ -21,6 +21,8 @@ type Database interface {
 	sales
 	statements
 	reporting
+	webhooks
+	networks
 	outbox
 }
 
@@ -56,7 +58,8 @@ type rules interface {
 	AddCost(ctx context.Context, author commerce.Author, name, campaignID string, terms commerce.CostTerms,
 		random io.Reader) (influencerID string, cost commerce.Cost, err error)
 	DeleteCost(ctx context.Context, author commerce.Author, costID string, campaignOnly bool) error
-	// HashAgain adds the keys that the next influencers after a place lack. more is false behind the last one.
+	// HashAgain adds the keys that the next influencers after a place lack. more is false behind the last one. With an error
+	// next is behind the company that failed; it is after where none was reached.
 	HashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,
 		keys commerce.ContactKeys) (next commerce.ContactsPlace, more bool, err error)
 }
@@ -99,6 +102,10 @@ type sales interface {
 	DecideEvidence(ctx context.Context, author commerce.Author, d commerce.EvidenceDecision) error
 	// AskErasure asks to erase the person whom keys name, by the kinds that were given.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
+	// Erasure returns commerce.ErrNotFound for an unknown one.
+	Erasure(ctx context.Context, companyID, erasureID string) (commerce.Erasure, error)
+	// ErasedConversions returns at most 1000 conversions that networks were told of orders of an erasure, and whether there are more.
+	ErasedConversions(ctx context.Context, companyID, erasureID string) (list []commerce.ToldConversion, more bool, err error)
 	// LogExport says in the audit log that what is stored about a person is read, and by what the person is named.
 	LogExport(ctx context.Context, author commerce.Author, kinds []string, random io.Reader) error
 	// WritePerson writes one JSON object.
@@ -135,11 +142,16 @@ type statements interface {
 		limit int) ([]commerce.LedgerItem, error)
 }
 
-// reporting is reports and fraud signals.
-type reporting interface {
+// Reports reads reports. *report.Standby is one, of internal/postgres/report.
+type Reports interface {
 	// Report returns reports.ErrTooManyRows where the report would have too many rows, and
 	// reports.ErrTooManyChannels where its model cannot divide among so many channels.
 	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+}
+
+// reporting is reports and fraud signals.
+type reporting interface {
+	Reports
 	// Signs looks at the orders of some days, YYYY-MM-DD, as of a moment ago. It returns
 	// fraud.ErrBeingMade where ctx ended before: RenewSigns makes the report.
 	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
@@ -148,6 +160,40 @@ type reporting interface {
 	RenewSigns(ctx context.Context, limit int) error
 	// SignsWanted tells that RenewSigns has a report to make for which somebody waits.
 	SignsWanted() <-chan struct{}
+}
+
+// networks is where conversions go. What else is done with an account at a network is done by its id as with a webhook endpoint.
+type networks interface {
+	// Networks returns at most commerce.MaxNetworks, the oldest first.
+	Networks(ctx context.Context, companyID string) ([]commerce.Network, error)
+	// AddNetwork may return commerce.ErrTooManyNetworks, and, as ChangeNetwork, commerce.ErrNetworkThere.
+	AddNetwork(ctx context.Context, author commerce.Author, n commerce.Network, secret commerce.SealedSecret) error
+	// ChangeNetwork is ChangeEndpoint of an account at a network.
+	ChangeNetwork(ctx context.Context, author commerce.Author, id string, change func(n *commerce.Network) error) error
+}
+
+// webhooks is where events go, and what became of each. commerce.ErrNotFound where the company has no such endpoint.
+type webhooks interface {
+	// ConnectOffer returns commerce.ErrNoConnectService where no connect service ever ran.
+	ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error)
+	// Endpoints returns at most commerce.MaxEndpoints, the oldest first.
+	Endpoints(ctx context.Context, companyID string) ([]commerce.Endpoint, error)
+	Endpoint(ctx context.Context, companyID, id string) (commerce.Endpoint, error)
+	// AddEndpoint may return commerce.ErrTooManyEndpoints.
+	AddEndpoint(ctx context.Context, author commerce.Author, e commerce.Endpoint, secret commerce.SealedSecret) error
+	// ChangeEndpoint lets change edit the endpoint. Where change returns an error, that is returned and nothing is stored.
+	ChangeEndpoint(ctx context.Context, author commerce.Author, id string, change func(e *commerce.Endpoint) error) error
+	RotateSecret(ctx context.Context, author commerce.Author, id string, secret commerce.SealedSecret) error
+	RemoveEndpoint(ctx context.Context, author commerce.Author, id string) error
+	// TestEndpoint returns the number of the event; commerce.ErrEndpointDisabled where none is sent.
+	TestEndpoint(ctx context.Context, author commerce.Author, id string) (int64, error)
+	// ReplayEndpoint may return commerce.ErrEndpointFull. Where ctx ends soon it leaves the rest to another one: Replayed.More.
+	ReplayEndpoint(ctx context.Context, author commerce.Author, id string, from, to time.Time) (commerce.Replayed, error)
+	// Messages returns those below a number, the newest first; before 0: from the newest on; state empty: all.
+	Messages(ctx context.Context, companyID, id, state string, before int64, limit int) ([]commerce.Message, error)
+	// ResendMessage returns commerce.ErrNotFound also where the endpoint has no message of that number, commerce.ErrEndpointDisabled
+	// where nothing is sent.
+	ResendMessage(ctx context.Context, author commerce.Author, id string, number int64) error
 }
 
 // outbox is what waits to be published.

@@ -10,10 +10,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
+	"github.com/tributary-io/tributary/internal/tracing"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -87,6 +88,7 @@ func (c *Config) defaults() {
 type Deps struct {
 	Database Database
 	Producer Producer
+	Reports  Reports          // nil: Database
 	Previews Previews         // nil: POST /preview is 404
 	Links    Links            // nil: POST /statements/{id}/link is 404
 	Hasher   *identity.Hasher // with the former one, while the hashing secret is being rotated
@@ -97,6 +99,7 @@ type Deps struct {
 	Now      func() time.Time     // nil: time.Now
 	Random   io.Reader            // nil: crypto/rand
 	Metrics  *prometheus.Registry // nil: one of its own
+	Tracer   *tracing.Tracer      // nil: nothing is recorded
 
 	// BeforePublishing is called each time before this process begins to publish the directory: what the topic has then is
 	// not seen afterwards. Where it fails, nothing is published, and it is tried again. nil: nothing is done.

@@ -1,17 +1,16 @@
 package admin_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
@@ -110,7 +109,7 @@ func TestDetailsAreWrittenByTheirScopeAndMaskedForOthers(t *testing.T) {
 // What names an influencer's person is in one table, and not in the log, the outbox or the audit log.
 func TestDetailsAreInTheirTableAlone(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log await.Buffer
 	dsn := devtest.Postgres(t)
 	s := startWith(t, admin.Config{}, dsn, devtest.Kafka(t), func(d *admin.Deps) {
 		d.Producer = awayKafka{} // the outbox keeps all
@@ -173,24 +172,6 @@ func TestDetailsAreInTheirTableAlone(t *testing.T) {
 	if log.String() == "" {
 		t.Error("nothing was logged")
 	}
-}
-
-// lockedBuffer is a buffer that several goroutines write.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }
 
 // Without a link the request says so, and has a coupon.

@@ -17,7 +17,7 @@ import (
 
 func TestReferencePageIsDrawnFromThisServerAlone(t *testing.T) {
 	s := start(t, admin.Config{})
-	browser := devtest.Browser(t)
+	browser := devtest.Shell(t)
 	doc, err := contract()
 	if err != nil {
 		t.Fatal(err)

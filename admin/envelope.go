@@ -58,6 +58,7 @@ type answer struct {
 	data       any
 	warnings   []detail // what of the body counts as absent, or was not read; at most maxWarnings
 	pagination *pagination
+	kept       any    // what is kept of it under an Idempotency-Key; nil: data
 	tagged     any    // what its ETag covers; nil: data
 	csv        []byte // sent instead of the envelope, where it is not nil
 }
@@ -78,7 +79,6 @@ func (s *Server) writeAnswer(w http.ResponseWriter, r *http.Request, a answer) {
 func (s *Server) writeCSV(w http.ResponseWriter, r *http.Request, a answer) {
 	header := w.Header()
 	header.Set("Content-Type", csvMedia)
-	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Length", strconv.Itoa(len(a.csv)))
 	if a.pagination != nil && a.pagination.NextCursor != nil {
 		header.Set("Next-Cursor", *a.pagination.NextCursor)
@@ -114,7 +114,6 @@ func (s *Server) writeEnvelope(w http.ResponseWriter, r *http.Request, status in
 	if header.Get("ETag") == "" || status != http.StatusOK {
 		header.Set("Cache-Control", "no-store")
 	}
-	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

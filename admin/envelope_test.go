@@ -17,7 +17,9 @@ func TestEveryAnswerIsAnEnvelope(t *testing.T) {
 	f := func(method, path, body string, status int, code string, headers ...string) answer {
 		t.Helper()
 		got := s.call(method, path, s.live, body, headers...)
-		s.want(got, status, code)
+		if s.want(got, status, code); got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s %s is answered without nosniff", method, path)
+		}
 		return got
 	}
 	order := "/admin/v1/order"

@@ -6,17 +6,65 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
 // erasureRecord is an erasure as it is answered.
 type erasureRecord struct {
 	ID    string `json:"id"`
-	State string `json:"state"` // commerce.Erasing or commerce.Erased
+	State string `json:"state"` // commerce.Erasing…
 }
+
+// erasureState is an erasure with how far it is, and what is to be passed on.
+type erasureState struct {
+	erasureRecord
+	Orders          int64            `json:"orders"`
+	Events          int64            `json:"events"`
+	Exports         []string         `json:"exports"` // it waits for
+	Conversions     []toldConversion `json:"conversions"`
+	ConversionsMore bool             `json:"conversions_more"`
+}
+
+// toldConversion is an order of the person that a network was told of.
+type toldConversion struct {
+	Network commerce.DestinationKind `json:"network"`
+	Account string                   `json:"account"`
+	OrderID string                   `json:"orderId"`
+	BegunAt string                   `json:"begun_at"`
+	SentAt  *string                  `json:"sent_at"` // null: it is not known whether the network took it
+}
+
+// getErasure is GET /erasures/{id}.
+func (s *Server) getErasure(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+	id := strings.ToLower(r.PathValue("id"))
+	if !uuidtext.Is(id) {
+		return answer{}, noErasure()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+	defer cancel()
+	e, err := s.deps.Database.Erasure(ctx, c.companyID, id)
+	if errors.Is(err, commerce.ErrNotFound) {
+		return answer{}, noErasure()
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	list, more, err := s.deps.Database.ErasedConversions(ctx, c.companyID, id)
+	record := erasureState{erasureRecord: erasureRecord{e.ErasureID, e.State}, Orders: e.Orders, Events: e.Events,
+		Exports: append([]string{}, e.Exports...), Conversions: make([]toldConversion, len(list)), ConversionsMore: more}
+	for i, t := range list {
+		record.Conversions[i] = toldConversion{t.Network, t.Account, t.OrderID, t.BegunAt.UTC().Format(timestampFormat),
+			instantOrNull(t.SentAt)}
+	}
+	return answer{data: record}, err
+}
+
+func noErasure() *problem { return notFound("there is no erasure with that id") }
 
 // erase is POST /erasures: asks to remove a person. What names the person goes no further
 // than its keyed hashes.

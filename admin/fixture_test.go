@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -26,7 +27,6 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/produce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/account"
@@ -47,10 +48,12 @@ func hotServer(t testing.TB) (server *admin.Server, store *keyStore, key string)
 	if key, err = account.NewKeyText(rand.Reader, commerce.Live); err != nil {
 		t.Fatal(err)
 	}
+	now := time.Now()
 	store = &keyStore{key: account.APIKey{KeyID: "key_1", CompanyID: "c_1", Environment: commerce.Live, Country: "BR",
 		Scopes: account.Scopes}}
 	server, err = admin.New(admin.Config{ShortBase: "go.example.com", IngestRate: admin.Rate{PerSecond: 1e9, Burst: 1e9}},
-		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil))})
+		admin.Deps{Database: store, Producer: nowhere{}, Hasher: hasher, Log: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+			Now: func() time.Time { return now }}) // what is kept for some seconds is kept, however slow the machine is
 	if err != nil {
 		t.Fatal(err)
 	}

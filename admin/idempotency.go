@@ -155,7 +155,11 @@ type keptAnswer struct {
 
 // keep writes an answer as it is stored, and readKept reads it.
 func keep(a answer) ([]byte, error) {
-	data, err := json.Marshal(a.data)
+	sent := a.data
+	if a.kept != nil {
+		sent = a.kept
+	}
+	data, err := json.Marshal(sent)
 	if err != nil || len(a.warnings) == 0 {
 		return data, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -155,6 +156,13 @@ func (s *Server) restoreInfluencer(_ context.Context, _ caller, o object) (chang
 		if errors.Is(err, commerce.ErrNotFound) {
 			return answer{}, notFound("there is no archived influencer of that name")
 		}
+		var taken *commerce.NameTakenError
+		if errors.As(err, &taken) {
+			refused := nameTaken(taken, "name")
+			refused.message = "the name is another influencer's, and nothing was stored: archive the one who has it now, and restore then; " +
+				"a name that somebody had before a rename stays theirs: register under another name"
+			return answer{}, refused
+		}
 		return answer{data: restored{back.InfluencerID, back.Links, back.Coupons, append([]string{}, back.Taken...)}}, err
 	}, o.broken()
 }
@@ -222,6 +230,9 @@ type linkRecord struct {
 func (s *Server) listInfluencers(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 	records := []influencerRecord{}
 	paging, err := s.eachInfluencer(r, c.companyID, s.deps.Database.Influencers, func(i commerce.Influencer) {
+		if c.forAssistantAlone(account.ReadInfluencers) {
+			i.Details = commerce.Details{}
+		}
 		records = append(records, s.record(i, c.seesPayees()))
 	})
 	return answer{data: records, pagination: paging}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -235,7 +236,14 @@ func TestEveryOperationWithABodyRefusesUnknownFieldsWhereAsked(t *testing.T) {
 				continue
 			}
 			asked++
-			target := strings.NewReplacer("{orderId}", "1", "{id}", "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2").Replace(path)
+			id := "01938a4e-6f5a-7c11-a6c1-0d3cf5a0a5b2"
+			switch strings.Split(path, "/")[1] {
+			case "conversions":
+				id = commerce.NetworkPrefix + "1"
+			case "webhooks":
+				id = commerce.EndpointPrefix + "1"
+			}
+			target := strings.NewReplacer("{orderId}", "1", "{id}", id).Replace(path)
 			got := s.call(method, "/admin/v1"+target, key, `{"surprise":1}`, "Prefer", "handling=strict")
 			s.want(got, 400, "validation_error")
 			if !strings.Contains(fmt.Sprint(got.Error.Details), "{surprise unknown_field ") ||

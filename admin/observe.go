@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/tracing"
 )
 
 // observer does what requests of the API and of the pages have in common: it
@@ -27,6 +28,7 @@ type observer struct {
 	random  io.Reader
 	metrics *metrics
 	leaving func() bool // Config.Leaving
+	tracer  *tracing.Tracer
 }
 
 // requestInfo is what is known of a request beside its answer. Handlers fill it in.
@@ -56,8 +58,10 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 	broken func(http.ResponseWriter, *http.Request, *problem)) {
 	start := o.now()
 	info := &requestInfo{id: o.requestID(r.Header.Get("X-Request-Id")), route: "unknown"}
-	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
+	span := o.beginSpan(r, start)
+	r = r.WithContext(tracing.Within(context.WithValue(r.Context(), requestKey{}, info), span))
 	w.Header().Set("X-Request-Id", info.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if o.leaving() {
 		w.Header().Set("Connection", "close") // so that no request comes on it when it is closed
 	}
@@ -73,16 +77,35 @@ func (o *observer) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 				broken(out, r, &problem{status: http.StatusInternalServerError, code: codeInternal, message: messageInternal})
 			}
 		}
-		took := o.now().Sub(start)
+		ended := o.now()
+		took := ended.Sub(start)
 		o.metrics.observe(info.route, r.Method, out.status, took)
 		level := slog.LevelInfo
 		if ofHealth(info.route) { // load balancers ask all the time
 			level = slog.LevelDebug
 		}
-		o.log.Log(r.Context(), level, "request", "request_id", info.id, "method", r.Method, "route", info.route,
-			"company", info.company, "status", out.status, "duration_ms", took.Milliseconds())
+		line := []any{"request_id", info.id, "method", r.Method, "route", info.route,
+			"company", info.company, "status", out.status, "duration_ms", took.Milliseconds()}
+		if span != nil {
+			line = append(line, "trace_id", span.TraceID())
+			if info.company != "" {
+				span.Set(tracing.Company(info.company))
+			}
+			span.Answered(r.Method, info.route, out.status)
+			span.End(ended)
+		}
+		o.log.Log(r.Context(), level, "request", line...)
 	}()
 	handler.ServeHTTP(out, r)
+}
+
+// beginSpan begins the trace of a request, where it is among those that are recorded. No header of the request has a part in that:
+// traceparent, tracestate and baggage are not read anywhere.
+func (o *observer) beginSpan(r *http.Request, at time.Time) *tracing.Span {
+	if o.tracer == nil || ofHealth(r.URL.Path) {
+		return nil
+	}
+	return o.tracer.Root("request", tracing.Server, at)
 }
 
 // maxRequestID bounds an incoming X-Request-Id in bytes.

@@ -55,7 +55,6 @@ func (s *Server) serve(d *document) http.HandlerFunc {
 		}
 		header.Set("Cache-Control", "public, max-age="+strconv.Itoa(documentMaxAge))
 		header.Set("ETag", d.etag)
-		header.Set("X-Content-Type-Options", "nosniff")
 		if noneMatch(r.Header.Values("If-None-Match"), d.etag) {
 			w.WriteHeader(http.StatusNotModified)
 			return

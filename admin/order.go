@@ -9,6 +9,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
+	"github.com/tributary-io/tributary/internal/tracing"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -67,6 +68,17 @@ func (s *Server) recordOf(c caller, kind wire.Kind, id string, body json.RawMess
 		Actor: c.actor, Body: body}
 }
 
+// beginSend begins the span of the records that a request sends: it is their trace.
+func (s *Server) beginSend(ctx context.Context, topic string, records []wire.Commerce) *tracing.Span {
+	span := tracing.Of(ctx)
+	if span == nil || len(records) == 0 {
+		return nil
+	}
+	send := span.Child("send "+topic, tracing.Produce, s.now())
+	send.Set(tracing.Kafka(), tracing.Topic(topic), tracing.Company(records[0].CompanyID), tracing.Records(len(records)))
+	return send
+}
+
 // produce writes records of one company to a topic with acks=all. After an error the caller may retry: if a record was
 // written all the same, both are the same version of the same thing.
 func (s *Server) produce(ctx context.Context, topic string, records ...wire.Commerce) error {
@@ -78,9 +90,18 @@ func (s *Server) produce(ctx context.Context, topic string, records ...wire.Comm
 		}
 		list[i] = wire.Record{Key: []byte(records[i].CompanyID), Value: value}
 	}
+	send := s.beginSend(ctx, topic, records)
+	if send != nil {
+		defer func() { send.End(s.now()) }()
+	}
+	for i := range list {
+		list[i].Trace = send.Trace()
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
 	defer cancel()
-	if err := s.deps.Producer.Produce(ctx, topic, list...); err != nil {
+	err := s.deps.Producer.Produce(ctx, topic, list...)
+	if err != nil {
+		send.Fail()
 		return &causedProblem{problem: unavailable(), cause: err}
 	}
 	return nil

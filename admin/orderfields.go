@@ -19,6 +19,7 @@ func readExtensions(o object, order *wire.Order) {
 	order.DiscountCodes = readCodes(o, amount)
 	order.TaxMinor = sent(o, "taxPrice", amount)
 	order.Test = sent(o, "test", boolean)
+	order.NoCommission = sent(o, "noCommission", boolean)
 	order.Refunds = readRefunds(o, amount)
 }
 

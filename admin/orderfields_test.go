@@ -122,7 +122,7 @@ func TestOurOwnFieldsAreReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"discountCode":"=ANA10,B"`, `"discountCodes":[{"code":"=ANA10","amount":1.5},{"code":"B","amount":null}]`,
-		`"taxPrice":19,"test":true,"refunds":[{"amount":2,"items":[{"item_id":"a","quantity":1}]}]`} {
+		`"taxPrice":19,"test":true,"noCommission":false,"refunds":[{"amount":2,"items":[{"item_id":"a","quantity":1}]}]`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%s has no %s", text, want)
 		}

@@ -58,6 +58,7 @@ type orderRecord struct {
 	DiscountCodes []facts.ShownCode   `json:"discountCodes"` // null: not sent
 	TaxPrice      *json.Number        `json:"taxPrice"`
 	Test          bool                `json:"test"`
+	NoCommission  bool                `json:"noCommission"`
 	Refunds       []facts.ShownRefund `json:"refunds"`
 }
 
@@ -148,6 +149,14 @@ func (s *Server) listOrders(_ http.ResponseWriter, r *http.Request, c caller) (a
 // readOrderFilter reads the query of GET /orders.
 func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV bool) {
 	f = commerce.OrderFilter{Limit: defaultListed, InfluencerID: optional(o, "influencer_id", given).Value}
+	if text := optional(o, "text", given); text.Valid {
+		switch f.Text = text.Value; {
+		case !commerce.IsID(f.Text):
+			o.bad.Add("text", commerce.CodeInvalidFormat, "must be 1 to %d characters", commerce.MaxID)
+		case query.Has("coupon"), query.Has("updated_since"):
+			o.bad.Add("text", commerce.CodeInvalidValue, "cannot be given with coupon or updated_since")
+		}
+	}
 	if status := optional(o, "status", word); status.Valid {
 		switch status.Value {
 		case "0", "1", "2":
@@ -228,7 +237,7 @@ func recordOrder(stored *commerce.StoredOrder) (*orderRecord, error) {
 		UTMTerm:      pointer(o.UTMTerm),
 		IsFirstOrder: stored.IsFirstOrder, Source: o.Source.Or(commerce.SourceWeb),
 		Items: []itemRecord{}, Payout: recordPayout(stored.Payout, o.Currency), ProcessedAt: stored.ProcessedAt.UTC().Format(timestampFormat),
-		DiscountCodes: recordCodes(&o), Test: o.Test.Or(false), Refunds: facts.ShowRefunds(&o),
+		DiscountCodes: recordCodes(&o), Test: o.Test.Or(false), NoCommission: o.NoCommission.Or(false), Refunds: facts.ShowRefunds(&o),
 	}
 	if o.TaxMinor.Valid {
 		tax := facts.Number(facts.TaxOf(&o), o.Currency)

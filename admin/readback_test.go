@@ -94,11 +94,16 @@ func TestOrdersAreReadBackPageByPage(t *testing.T) {
 	f("updated_since=2026-03-10T14:00:00Z", "3", "2", "4")
 	f("updated_since=2026-03-10T14:00:00Z&coupon=ana10", "4")
 	f("updated_since=2026-03-10T14:00:00Z&influencer_id="+ana, "4")
+	f("text=A%2F1", "a/1")
+	f("text=4&status=0", "4")
+	f("text=4&status=1")
+	f("text=nothing")
 
 	for query, field := range map[string]string{"status=3": "status", "influencer_id=x": "influencer_id", "coupon=%20": "coupon",
 		"coupon=ANA%0F": "coupon", "coupon=%E2%80%8B": "coupon", "coupon=" + strings.Repeat("A", 101): "coupon", "start_date=x": "start_date",
 		"start_date=2026-03-02&end_date=2026-03-01": "end_date", "updated_since=2026-03-02": "updated_since", "limit=101": "limit",
-		"cursor=x": "cursor", "format=pdf": "format"} {
+		"cursor=x": "cursor", "format=pdf": "format", "text=" + strings.Repeat("x", 256): "text", "text=1&coupon=ANA10": "text",
+		"text=1&updated_since=2026-03-10T14:00:00Z": "text", "text=%00": "text"} {
 		got := s.call("GET", "/admin/v1/orders?"+query, s.live, "")
 		if got.Status != 400 || len(got.Error.Details) != 1 || got.Error.Details[0].Field != field {
 			t.Errorf("%s: %d %+v", query, got.Status, got.Error)

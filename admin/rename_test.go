@@ -80,7 +80,11 @@ func TestARestoreIsRefusedWhereTheNameIsTaken(t *testing.T) {
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, body), 200, "")
 	s.want(s.call("DELETE", "/admin/v1/influencers", s.live, `{"name":"Ana"}`), 200, "")
 	s.want(s.call("POST", "/admin/v1/influencers", s.live, body), 200, "")
-	s.want(s.call("POST", "/admin/v1/influencers/restore", s.live, `{"name":"Ana"}`), 409, "name_taken")
+	refused := s.call("POST", "/admin/v1/influencers/restore", s.live, `{"name":"Ana"}`)
+	s.want(refused, 409, "name_taken")
+	if !strings.Contains(refused.Error.Message, "archive the one who has it now") {
+		t.Errorf("%+v", refused.Error)
+	}
 	s.want(s.call("POST", "/admin/v1/preview", s.live, `{"change":{"type":"influencer.restore","name":"Ana"}}`), 409, "name_taken")
 	s.want(s.call("PUT", "/admin/v1/influencers", s.live, `{"name":"Ana","new_name":"Ana Lima"}`), 200, "")
 	s.want(s.call("POST", "/admin/v1/influencers/restore", s.live, `{"name":"Ana"}`), 409, "name_taken") // for ever

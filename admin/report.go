@@ -29,15 +29,15 @@ const (
 func (s *Server) reportRoutes() (routes []route) {
 	for _, spec := range reports.Specs() {
 		routes = append(routes, route{http.MethodGet, "/reports/" + string(spec.Name), account.ReadReports, ruleRate,
-			func(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-				return s.report(r, c, spec.Name)
+			func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+				return s.report(w, r, c, spec.Name)
 			}})
 	}
 	return routes
 }
 
 // report is GET /reports/{name}.
-func (s *Server) report(r *http.Request, c caller, name reports.Name) (answer, error) {
+func (s *Server) report(w http.ResponseWriter, r *http.Request, c caller, name reports.Name) (answer, error) {
 	o := queryObject(r.URL.Query())
 	q := reports.Query{
 		CompanyID: c.companyID, Name: name,
@@ -53,7 +53,7 @@ func (s *Server) report(r *http.Request, c caller, name reports.Name) (answer, e
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	report, err := s.deps.Database.Report(ctx, q)
+	report, err := s.deps.Reports.Report(ctx, q)
 	if errors.Is(err, reports.ErrTooManyRows) {
 		o.bad.Add("end_date", commerce.CodeTooMany, "makes a report of more than %d rows: ask for fewer days, or longer periods", reports.MaxRows)
 		err = brokenRules(o.bad)
@@ -67,6 +67,7 @@ func (s *Server) report(r *http.Request, c caller, name reports.Name) (answer, e
 	if err != nil {
 		return answer{}, err
 	}
+	w.Header().Set("As-Of", report.AsOf.UTC().Format(timestampFormat)) // a CSV has no other place for it
 	page, more := report.Page(from, limit)
 	paging := &pagination{HasMore: more}
 	if more {

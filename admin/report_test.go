@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
@@ -198,6 +198,9 @@ func TestCostsAreReportedByPeriod(t *testing.T) {
 	}
 	// As CSV, without formulas.
 	text, header := s.table(two + "&format=csv")
+	if at, err := time.Parse(time.RFC3339, header.Get("As-Of")); err != nil || time.Since(at) > time.Minute {
+		t.Errorf("as of %q", header.Get("As-Of"))
+	}
 	want := "period,kind,influencer_id,influencer,campaign_id,category,name,amount\r\n" +
 		"2026-03-01,additional,,,,rent,Aluguel,100\r\n2026-03-02,additional,,,,rent,Aluguel,100\r\n"
 	if text != want || header.Get("Next-Cursor") == "" || header.Get("X-Request-Id") == "" {

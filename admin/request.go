@@ -95,7 +95,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, operation route
 		return
 	}
 	requestOf(r).company = entry.key.CompanyID
-	if operation.scope != "" && !entry.key.Has(operation.scope) {
+	if !operation.opensTo(entry.key) {
 		fail(missingScope(operation.scope))
 		return
 	}

@@ -195,3 +195,36 @@ func TestContactsAreHashedByTheNewSecret(t *testing.T) {
 		t.Errorf("%d keys, want %d", keys(), 2*first)
 	}
 }
+
+// A company whose contacts cannot be hashed keeps those of no other company from it.
+func TestACompanyThatCannotBeHashedIsPassed(t *testing.T) {
+	t.Parallel()
+	dsn, broker := devtest.Postgres(t), devtest.Kafka(t)
+	s := startOn(t, admin.Config{}, dsn, broker)
+	for path, key := range map[string]string{"/admin/v1/influencers": s.live, "/sandbox/admin/v1/influencers": s.test} {
+		s.want(s.call("POST", path, key,
+			`{"name":"Ana Prado","links":[{"url":"https://loja.example.com/"}],"details":`+anasDetails+`}`), 200, "")
+	}
+	failing, other := s.store.Live.CompanyID, s.store.Sandbox.CompanyID // in the order in which they are hashed
+	if failing > other {
+		failing, other = other, failing
+	}
+	keys := func(company string) int {
+		t.Helper()
+		return s.count(`select count(*) from influencer_identity where company_id = $1 and until is null`, company)
+	}
+	first := keys(other)
+	s.sql(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$`)
+	s.sql(`create trigger refuse before insert on influencer_identity for each row when (new.company_id = '` + failing + `')
+		execute function refuse()`)
+	another := anotherHasher(t)
+	both, err := another.Rotating(s.hasher)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWith(t, admin.Config{}, dsn, broker, func(d *admin.Deps) { d.Hasher, d.Previous = both, s.hasher })
+	await.Until(t, await.Long, func() bool { return keys(other) == 2*first }, func() string { return fmt.Sprintf("%d keys", keys(other)) })
+	if got := keys(failing); first == 0 || got != first {
+		t.Errorf("the company that fails has %d keys, want %d", got, first)
+	}
+}

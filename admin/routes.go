@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -58,6 +59,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/order/{orderId}/evidence", account.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
 		{http.MethodPost, "/order/{orderId}/assignment", account.AssignOrders, ruleRate, s.makes(s.assignOrder)},
 		{http.MethodPost, "/erasures", account.EraseCustomers, ruleRate, s.makes(s.erase)},
+		{http.MethodGet, "/erasures/{id}", account.EraseCustomers, ruleRate, s.getErasure},
 		{http.MethodPost, exportPath, account.ExportCustomers, ruleRate, s.export},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", account.WriteProducts, ingestRate, s.postProduct},
@@ -76,7 +78,8 @@ func (s *Server) routes() []route {
 		{http.MethodPut, "/statements/{id}/withholdings", account.WriteInfluencers, ruleRate, s.withhold},
 		{http.MethodPost, "/statements/{id}/link", account.WriteInfluencers, ruleRate, s.linkStatement},
 		{http.MethodGet, "/reports/signs", account.ReadReports, ruleRate, s.listSigns},
-	}, s.reportRoutes()...)
+		{http.MethodGet, keyPath, "", ruleRate, s.getKey},
+	}, slices.Concat(s.reportRoutes(), s.webhookRoutes(), s.conversionRoutes())...)
 }
 
 // mount registers every path of the API on a mux. Patterns have no method, so

@@ -56,6 +56,9 @@ func New(config Config, deps Deps) (*Server, error) {
 		config.BulkRate.PerSecond, config.BulkRate.Burst) < 1:
 		return nil, errors.New("admin: a rate needs at least 1 a second and a burst of 1")
 	}
+	if deps.Reports == nil {
+		deps.Reports = deps.Database
+	}
 	if deps.Log == nil {
 		deps.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,7 +85,8 @@ func New(config Config, deps Deps) (*Server, error) {
 	s := &Server{
 		reference: reference,
 		config:    config, deps: deps, log: deps.Log, now: deps.Now, random: deps.Random,
-		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics, leaving: config.Leaving},
+		observer: &observer{log: deps.Log, now: deps.Now, random: deps.Random, metrics: metrics, leaving: config.Leaving,
+			tracer: deps.Tracer},
 		mux:      http.NewServeMux(),
 		keys:     newKeyCache(deps.Database, deps.Hasher, deps.Now, config.DependencyTimeout),
 		signer:   identity.NewSigner(deps.Hasher, deps.Previous),
@@ -119,11 +123,7 @@ func (s *Server) Run(ctx context.Context) {
 	group.Go(func() { s.every(ctx, usedFlush, "the last use of API keys is not stored", flush) })
 	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
 	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
-	if s.deps.Hasher.Rotates() {
-		begin := make(chan struct{}, 1)
-		begin <- struct{}{}
-		group.Go(func() { s.everyOrWhen(ctx, hashEvery, begin, "contacts are not hashed by the new secret", s.hashAgain) })
-	}
+	group.Go(func() { s.keepHashed(ctx) })
 	group.Go(func() {
 		s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
 	})

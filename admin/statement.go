@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -275,6 +276,7 @@ func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller
 	records := make([]statementRecord, len(list))
 	lines := make([][]string, len(list))
 	for i := range list {
+		list[i] = c.shownStatement(list[i])
 		records[i] = recordStatement(&list[i])
 		lines[i] = append(statementCells(&records[i]), reports.CSVText(list[i].WithheldText()), cell(records[i].Net),
 			reports.CSVText(list[i].Invoice))
@@ -312,12 +314,15 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return answer{}, err
 	}
+	statement = c.shownStatement(statement)
 	record, paging := recordStatement(&statement), &pagination{}
 	record.Lines = []statementLine{}
 	var cells [][]string
 	if statement.State != commerce.StatementClosing { // what it has while it is closing may still grow
-		if record.Parties, err = s.partiesOf(ctx, c, id); err != nil {
-			return answer{}, err
+		if !c.forAssistantAlone(account.ReadReports) {
+			if record.Parties, err = s.partiesOf(ctx, c, id); err != nil {
+				return answer{}, err
+			}
 		}
 		list, err := s.deps.Database.StatementLines(ctx, c.companyID, id, after, limit+1)
 		if err != nil {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/kafka"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -364,8 +364,8 @@ func (s *service) closedStatement() (id, influencerID string) {
 		payable_on)
 		values ($1, 'o1', 1, now(), 'earned', $2, $2, 100, 'BRL', 1, 'rule 1 settings', '2026-01-01')`, company, list[0].ID)
 	asked := s.ask(map[string]string{"end_date": "2026-01-31"})
-	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1 where company_id = $1`,
-		company)
+	s.sql(`update statement set closed_at = now(), carried = false, opening_minor = 0, total_minor = 100, lines = 1, number = 1
+		where company_id = $1`, company)
 	return asked[0].ID, list[0].ID
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 

@@ -58,6 +58,9 @@ func (p *program) ensureCompanies(ctx context.Context, db *merchant.Store) (stor
 		return "", fmt.Errorf("the demo shop's address: %w", err)
 	}
 	hosts := []string{demo.Host, shopHost}
+	if p.FakeShop != nil {
+		origins = append(origins, p.FakeShop.URL)
+	}
 	companies, err := db.Companies(ctx, 2)
 	if err != nil {
 		return "", err

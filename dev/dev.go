@@ -1,5 +1,5 @@
 // Package dev is the program behind `tributary dev`: an embedded Kafka broker, a
-// real PostgreSQL, the three services and the demo shop on one machine.
+// real PostgreSQL, the four services and the demo shop on one machine.
 //
 // What may enter: starting, watching and stopping them, and making the demo's
 // store. The services are passed in as functions: only cmd imports them.
@@ -26,7 +26,11 @@ type Config struct {
 	Program string // how this program was called, for messages
 	Dir     string // holds all data
 	// host:port each; port 0 takes a free port
-	EdgeAddr, AdminAddr, StorefrontAddr string
+	EdgeAddr, AdminAddr, StorefrontAddr, ConnectAddr string
+	// Notices says that shops' platforms reach connect: fakes on this machine do.
+	Notices bool
+	// FakeShop is a shop that stands for a platform's; nil: there is none.
+	FakeShop *FakeShop
 	// PostgresRepository is devstack.PostgresConfig's Repository.
 	PostgresRepository string
 	// Empty makes a store, keys and a log-in only: no catalogue, influencers or traffic.
@@ -35,8 +39,15 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// Services are the functions of the program that dev needs. Processor, Admin and
-// Edge run until their context ends.
+// FakeShop is a running fake of a shop at a platform.
+type FakeShop struct {
+	Platform string
+	URL      string            // of its storefront; its admin is at /shop-admin
+	Keys     map[string]string // by which it is connected
+}
+
+// Services are the functions of the program that dev needs. Processor, Admin, Edge
+// and Connect run until their context ends.
 type Services struct {
 	// Listen is net.Listen on TCP, with an error that names the flag.
 	Listen func(flag, addr string) (net.Listener, error)
@@ -44,7 +55,7 @@ type Services struct {
 	Migrate      func(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error
 	HashPassword func(password string) (hash string, err error)
 
-	Processor, Admin, Edge func(ctx context.Context, e Environment) error
+	Processor, Admin, Edge, Connect func(ctx context.Context, e Environment) error
 }
 
 // Environment is what dev passes to a service.
@@ -60,6 +71,9 @@ type Environment struct {
 	Spool       string       // directory in which the edge keeps events while Kafka is away
 	// RewriteHosts is for edge.Config: the demo shop's host, and its real address.
 	RewriteHosts map[string]string
+	AdminURL     string // without a path
+	ConnectURL   string // where platforms reach connect; empty: they do not
+	ConnectKeys  string // file of connect's keys, which it makes where there is none
 }
 
 // program is a running dev. Its parts are stopped in the reverse order of their
@@ -81,7 +95,7 @@ type program struct {
 	archived    []string // companies whose requests are refused
 }
 
-type listeners struct{ edge, admin, storefront net.Listener }
+type listeners struct{ edge, admin, storefront, connect net.Listener }
 
 // Run starts everything, prints what there is, and waits for the end of ctx.
 func Run(ctx context.Context, config Config, services Services) (err error) {
@@ -118,10 +132,10 @@ func Run(ctx context.Context, config Config, services Services) (err error) {
 	if err != nil {
 		return err
 	}
+	p.print(sale) // first: who waits for the file may read what was printed
 	if err := writeJSON(p.infoFile(), p.info); err != nil {
 		return err
 	}
-	p.print(sale)
 	if !p.known {
 		p.secrets.Shown = true
 		if err := p.secrets.save(); err != nil {

@@ -32,7 +32,7 @@ func (p *program) lockDirectory() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// listen opens the three ports. It is called before anything slow, so that a
+// listen opens the ports. It is called before anything slow, so that a
 // port in use is reported at once.
 func (p *program) listen() (err error) {
 	for _, one := range []struct {
@@ -42,6 +42,7 @@ func (p *program) listen() (err error) {
 		{"edge-addr", p.EdgeAddr, &p.listeners.edge},
 		{"admin-addr", p.AdminAddr, &p.listeners.admin},
 		{"storefront-addr", p.StorefrontAddr, &p.listeners.storefront},
+		{"connect-addr", p.ConnectAddr, &p.listeners.connect},
 	} {
 		if *one.listener, err = p.services.Listen(one.flag, one.addr); err != nil {
 			return err

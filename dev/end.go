@@ -73,7 +73,7 @@ func (p *program) stop(ctx context.Context, err error) error {
 			err = fmt.Errorf("%s: %w", p.tasks[i].Name(), stopErr)
 		}
 	}
-	for _, l := range []net.Listener{p.listeners.edge, p.listeners.admin, p.listeners.storefront} {
+	for _, l := range []net.Listener{p.listeners.edge, p.listeners.admin, p.listeners.storefront, p.listeners.connect} {
 		if l != nil {
 			_ = l.Close() // closed already where its service ran
 		}

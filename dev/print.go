@@ -2,6 +2,8 @@ package dev
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,7 @@ Tributary is running. Ctrl-C stops it; the data stays in %s.
                %s (sandbox)
 `, p.Dir, i.StorefrontURL, i.DashboardURL, i.DashboardEmail, i.DashboardPassword, i.AdminURL, i.SandboxURL,
 		i.EdgeURL, i.ShortURL, i.Kafka, postgres, i.CompanyID, i.SandboxCompanyID, i.APIKey, i.SandboxAPIKey)
+	p.printFakeShop()
 	if p.known {
 		p.printLinks(sale)
 		fmt.Fprintf(p.Out, "\nAll of this is in %s too, for programs. The curl lines and exports again:\n  %s dev --show --data %s\n",
@@ -89,4 +92,20 @@ func (p *program) printSale(sale demo.Sale) {
 	}
 	fmt.Fprintf(p.Out, "\nA sale, attributed: order %s of %s is credited to %s (%s) by its %s;\nthe commission is %s.\n",
 		sale.OrderID, sale.Total, sale.Influencer, sale.Campaign, sale.Evidence, sale.Commission)
+}
+
+// printFakeShop tells how the fake shop is connected.
+func (p *program) printFakeShop() {
+	fake := p.FakeShop
+	if fake == nil {
+		return
+	}
+	fmt.Fprintf(p.Out, `
+  Fake shop    %s (%s, made from its documentation; its orders end with dev)
+               its admin, to refund and deliver: %s/shop-admin
+               connect it on the dashboard: %s/shops
+`, fake.URL, fake.Platform, fake.URL, p.info.DashboardURL)
+	for _, name := range slices.Sorted(maps.Keys(fake.Keys)) {
+		fmt.Fprintf(p.Out, "               %s: %s\n", name, fake.Keys[name])
+	}
 }

@@ -33,6 +33,7 @@ func (p *program) startServices(ctx context.Context) error {
 		{"processor", p.services.Processor, nil},
 		{"admin", p.services.Admin, p.listeners.admin},
 		{"edge", p.services.Edge, p.listeners.edge},
+		{"connect", p.services.Connect, p.listeners.connect},
 	} {
 		environment := p.environment(s.name, s.listener)
 		p.start(ctx, s.name, func(ctx context.Context) error { return s.run(ctx, environment) })
@@ -44,6 +45,7 @@ func (p *program) startServices(ctx context.Context) error {
 	}{
 		{origin(p.listeners.admin) + "/readyz", anyBody},
 		{p.info.EdgeURL + "/readyz", knowsBothCompanies},
+		{origin(p.listeners.connect) + "/readyz", anyBody},
 		{p.info.StorefrontURL, anyBody},
 	} {
 		if err := p.await(ctx, service.url, service.ready); err != nil {
@@ -54,7 +56,12 @@ func (p *program) startServices(ctx context.Context) error {
 }
 
 func (p *program) environment(service string, listener net.Listener) Environment {
+	connectURL := ""
+	if p.Notices {
+		connectURL = origin(p.listeners.connect)
+	}
 	return Environment{
+		AdminURL: origin(p.listeners.admin), ConnectURL: connectURL, ConnectKeys: filepath.Join(p.Dir, "connect.key"),
 		Kafka: p.kafka(service), DSN: p.dsn, Hasher: p.hasher, Log: p.Log, Listener: listener,
 		TokenSecret:  []byte(p.secrets.Token),
 		ShortBase:    addressOf(p.listeners.edge) + "/s",

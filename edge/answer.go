@@ -11,7 +11,7 @@ import (
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
-// refuse answers {"error":{"code","message"},"request_id"}.
+// refuse answers {"error":{"code","message"},"request_id"}, and at Segment's routes as Segment does.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	s.metrics.refusals.WithLabelValues(string(r.code)).Inc()
 	if r.retryAfter > 0 {
@@ -23,6 +23,10 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, r refusal) {
 	}
 	ctx.SetStatusCode(r.status)
 	ctx.SetContentType("application/json")
+	if requestOf(ctx).segment {
+		ctx.SetBody(appendSegmentError(nil, string(r.code), r.message, requestID(ctx)))
+		return
+	}
 	body := append([]byte(nil), `{"error":{"code":`...)
 	body = core.AppendString(body, string(r.code))
 	body = append(body, `,"message":`...)

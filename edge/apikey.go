@@ -1,7 +1,9 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -31,18 +33,34 @@ func (s *Server) authorize(from *principal, companyID string) (sender, *refusal)
 	return sender{trust, from.key.KeyID}, nil
 }
 
+// apiKey is the API key that a request shows, if it shows one: by Bearer, or, at Segment's
+// routes, by Basic, where the user's name is a write key.
+func (r *request) apiKey() (text string, given bool) {
+	if text, given = r.headers.bearer(); given || !r.segment {
+		return text, given
+	}
+	text = r.headers.basic()
+	return text, isAPIKey(text)
+}
+
+// isAPIKey tells whether a write key is an API key, and no companyId.
+func isAPIKey(text string) bool { return strings.HasPrefix(text, "trb_") }
+
 // refuseKeyInBrowser refuses a page that sends an API key, where everybody can
 // read it: browsers send Origin or a header Sec-Fetch-…, and pages cannot leave
 // them out. The fetch of Node.js sends Sec-Fetch-Mode too, alone and with a
 // User-Agent that no browser has.
-func refuseKeyInBrowser(h *headers, userAgent []byte) *refusal {
-	if _, given := h.bearer(); !given {
+func refuseKeyInBrowser(r *request, userAgent []byte) *refusal {
+	h := &r.headers
+	if _, given := r.apiKey(); !given {
 		return nil
 	}
 	if h.origin != nil || h.fetchSite != nil || h.fetchDest != nil || h.storageAccess != nil || h.fetchOther {
 		return &refusedKeyInBrowser
 	}
-	if h.fetchMode && string(userAgent) != "node" && string(userAgent) != "undici" {
+	byNode := string(userAgent) == "node" || string(userAgent) == "undici" ||
+		r.segment && bytes.HasPrefix(userAgent, []byte("analytics-node"))
+	if h.fetchMode && !byNode {
 		return &refusedFetchMode
 	}
 	return nil

@@ -109,7 +109,6 @@ func (s *Server) serveAsset(ctx *fasthttp.RequestCtx, a *asset) {
 	h := &ctx.Response.Header
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	h.Set("X-Content-Type-Options", "nosniff")
 	if a == nil {
 		s.refuse(ctx, refusedNoAsset)
 		return

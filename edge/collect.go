@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/edge/guard"
+	"github.com/tributary-io/tributary/edge/segment"
 	"github.com/tributary-io/tributary/internal/lenient"
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -19,38 +20,51 @@ import (
 // collect is POST /v1/events.
 func (s *Server) collect(ctx *fasthttp.RequestCtx) {
 	r := requestOf(ctx)
-	if !takesMediaType(ctx.Request.Header.ContentType()) {
-		s.refuse(ctx, refusedMediaType)
-		return
-	}
-	if refused := refuseKeyInBrowser(&r.headers, ctx.Request.Header.UserAgent()); refused != nil {
-		s.refuse(ctx, *refused)
-		return
-	}
+	var from principal
 	now := s.deps.Now()
-	from := s.principalOf(ctx, now)
-	if refused := s.admit(&from, now); refused != nil {
+	body, refused := s.admitBody(ctx, r, &from, now)
+	if refused != nil {
 		s.refuse(ctx, *refused)
-		return
-	}
-	encoding := strings.ToLower(strings.TrimSpace(guard.TextOf(r.headers.contentEncoding)))
-	body, err := s.inflater.Inflate(encoding, r.body.bytes, &r.inflated)
-	if err != nil {
-		inflated := len(r.body.bytes) + r.inflated.Len()
-		if errors.Is(err, guard.ErrTooDense) {
-			inflated = max(inflated, guard.TooDenseBytes)
-		}
-		s.charge(&from, now, tokensFor(0, inflated))
-		s.refuse(ctx, refusedInflate(err))
 		return
 	}
 	companyID := guard.TextOf(ctx.QueryArgs().Peek("companyId"))
-	d, refused := s.ingest(ctx, &from, now, body, companyID, entryAPI)
+	d, refused := s.ingest(ctx, &from, now, incoming{at: entryAPI, companyID: companyID, body: body, size: len(body)})
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return
 	}
 	s.answer(ctx, d)
+}
+
+// admitBody admits the sender of a request with events, into from, and returns its body, inflated.
+func (s *Server) admitBody(ctx *fasthttp.RequestCtx, r *request, from *principal, now time.Time) (body string, refused *refusal) {
+	if !takesMediaType(ctx.Request.Header.ContentType()) {
+		return "", &refusedMediaType
+	}
+	if refused := refuseKeyInBrowser(r, ctx.Request.Header.UserAgent()); refused != nil {
+		return "", refused
+	}
+	*from = s.principalOf(ctx, now)
+	if refused := s.admit(from, now); refused != nil {
+		return "", refused
+	}
+	return s.inflate(r, from, now)
+}
+
+// inflate is the request's body as it was before Content-Encoding. Where it cannot be had, it is charged for.
+func (s *Server) inflate(r *request, from *principal, now time.Time) (body string, refused *refusal) {
+	encoding := strings.ToLower(strings.TrimSpace(guard.TextOf(r.headers.contentEncoding)))
+	body, err := s.inflater.Inflate(encoding, r.body.bytes, &r.inflated)
+	if err == nil {
+		return body, nil
+	}
+	inflated := len(r.body.bytes) + r.inflated.Len()
+	if errors.Is(err, guard.ErrTooDense) {
+		inflated = max(inflated, guard.TooDenseBytes)
+	}
+	s.charge(from, now, tokensFor(0, inflated))
+	why := refusedInflate(err)
+	return "", &why
 }
 
 // refusedInflate is why a body could not be inflated.
@@ -79,14 +93,29 @@ func takesMediaType(contentType []byte) bool {
 type entry int
 
 const (
-	entryAPI   entry = iota // pages, libraries and servers send a body, with an API key or without
-	entryPixel              // a picture in a page
-	entryLink               // a short link: the edge makes the event
+	entryAPI     entry = iota // pages, libraries and servers send a body, with an API key or without
+	entrySegment              // the same in Segment's protocol
+	entryPixel                // a picture in a page
+	entryLink                 // a short link: the edge makes the event
 )
+
+// takesKey tells whether events of the route may come with an API key.
+func (e entry) takesKey() bool { return e == entryAPI || e == entrySegment }
+
+// incoming are a request's events.
+type incoming struct {
+	at        entry
+	companyID string // "" where the body says it
+	body      string // as of POST /v1/events
+	size      int    // of the body as it was sent, inflated: it is charged for
+	refused   []*segment.Refusal
+}
 
 // via is how an event came in. At entryAPI what the event says of its library tells.
 func (e entry) via(library string, raw bool) wire.Via {
 	switch e {
+	case entrySegment:
+		return wire.ViaSegment
 	case entryPixel:
 		return wire.ViaPixel
 	case entryLink:
@@ -97,29 +126,30 @@ func (e entry) via(library string, raw bool) wire.Via {
 
 // ingest stores the events of a body and returns when each of them is durable:
 // as an event, or as a dead letter with its reason.
-func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
-	at entry) (*delivery, *refusal) {
-	d, refused := s.newDelivery(ctx, from, now, body, companyID, at)
+func (s *Server) ingest(ctx *fasthttp.RequestCtx, from *principal, now time.Time, in incoming) (*delivery, *refusal) {
+	d, refused := s.newDelivery(ctx, from, now, in)
 	if refused != nil {
 		return nil, refused
 	}
 	defer d.end()
+	d.sending = s.beginSend(ctx, d.arrival.company.CompanyID)
+	err := errPanicked // unless it is said below
+	defer func() { s.endSend(d.sending, len(d.claimed), d.durable, err) }()
 	d.makeRecords()
-	if err := d.send(); err != nil {
+	if err = d.send(); err != nil {
 		s.metrics.events.WithLabelValues(string(statusFailed)).Add(float64(len(d.results)))
-		s.logFailure(err)
+		s.logFailure(requestID(ctx), err)
 		return nil, &refusedUnavailable
 	}
 	return d, nil
 }
 
 // newDelivery parses the body and checks the request as a whole.
-func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time.Time, body, companyID string,
-	at entry) (*delivery, *refusal) {
+func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time.Time, in incoming) (*delivery, *refusal) {
 	d := &requestOf(ctx).delivery
 	batch := &d.batch
-	violation := batch.Parse(body, companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
-	tokens := tokensFor(len(batch.Items), len(body))
+	violation := batch.Parse(in.body, in.companyID, core.Options{Now: now.UnixMilli(), NewID: s.deps.NewID})
+	tokens := tokensFor(len(batch.Items), in.size)
 	s.charge(from, now, tokens)
 	if violation != nil {
 		return nil, refusedBody(violation)
@@ -133,7 +163,7 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 		return nil, refused
 	}
 	by := sender{trust: wire.TrustOpen}
-	if at == entryAPI { // the others take no key
+	if in.at.takesKey() {
 		if by, refused = s.authorize(from, c.CompanyID); refused != nil {
 			return nil, refused
 		}
@@ -143,16 +173,17 @@ func (s *Server) newDelivery(ctx *fasthttp.RequestCtx, from *principal, now time
 	}
 	d.server, d.now, d.deadline = s, now, now.Add(s.config.ProduceTimeout)
 	d.durable, d.attempt = produce.Kafka, new(attempt)
-	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, at)
+	d.arrival = s.arrival(ctx, from.address, c, now, batch.SentAt, in.at)
 	d.arrival.sender = by
 	d.origin = requestOf(ctx).headers.origin
-	if how := requestOf(ctx).headers.handling; at == entryAPI && how != "" {
+	if how := requestOf(ctx).headers.handling; in.at == entryAPI && how != "" {
 		d.warnings.strict = how == lenient.Strict
 		ctx.Response.Header.Set("Preference-Applied", "handling="+how) // RFC 7240, section 3
 	}
 	if batch.Dropped != (core.Dropped{}) {
 		d.stream = streamOf(batch, c) // before its events are scrubbed
 	}
+	refuseMessages(batch, in.refused)
 	s.setVisitorCookie(ctx, d)
 	return d, nil
 }
@@ -193,10 +224,11 @@ func (s *Server) arrival(ctx *fasthttp.RequestCtx, address netip.Addr, c *compan
 		ip: network.ip, frame: h.fromForeignFrame(), bot: wire.BotNone,
 		signal: h.privacySignal(), sender: sender{trust: wire.TrustOpen},
 		userAgent: cutText(guard.TextOf(ctx.Request.Header.UserAgent()), maxUserAgent),
-		fromPage:  at != entryAPI || len(h.origin) > 0 || len(h.fetchSite) > 0,
+		fromPage:  !at.takesKey() || len(h.origin) > 0 || len(h.fetchSite) > 0,
 	}
 	core.AppendTime(a.receivedAt[:0], now.UnixMilli())
-	if at != entryPixel && !h.fromForeignPage() {
+	// What Segment's libraries send is mostly a server's: there a page alone is at the buyer's network.
+	if at != entryPixel && !h.fromForeignPage() && (at != entrySegment || a.fromPage) {
 		a.netKey, a.formerNetKey = network.key, network.former
 	}
 	// On a request of another site's page the cookie would say whom that page made

@@ -20,6 +20,7 @@ import (
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/tracing"
 )
 
 // Config says how the edge behaves. The zero value of each field is its default.
@@ -38,6 +39,7 @@ type Config struct {
 	MaxQueuedBytes    int           // waiting for Kafka, of all partitions together: 64 MiB
 	MaxPartitionBytes int           // … of one partition: 16 MiB
 	ProduceTimeout    time.Duration // until an event that is not durable gets 503: 5 s
+	AwayAfter         time.Duration // until an event that Kafka has not acknowledged goes to the spool: 500 ms
 	ClickWait         time.Duration // a redirect's wait for its click's ack: 50 ms
 
 	MaxBody int // request body, before and after inflation: 1 MiB
@@ -104,7 +106,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.ShortPath = "/s"
 	}
 	c.ShortPath = "/" + strings.Trim(c.ShortPath, "/")
-	if c.ShortPath == "/" || c.ShortPath == "/v1" || c.ShortPath == "/sdk" {
+	if c.ShortPath == "/" || c.ShortPath == "/v1" || c.ShortPath == "/sdk" || c.ShortPath == "/segment" {
 		return c, fmt.Errorf("edge: short links cannot have the path %q: use ShortHost for a host of their own", c.ShortPath)
 	}
 	c.ShortHost = strings.ToLower(c.ShortHost)
@@ -182,6 +184,7 @@ type Deps struct {
 	Now       func() time.Time
 	NewID     func() string // UUIDv7
 	Registry  *prometheus.Registry
+	Tracer    *tracing.Tracer // nil: nothing is recorded
 }
 
 func (d Deps) withDefaults() (Deps, error) {

@@ -91,7 +91,11 @@ func TestEveryCellOfTheConsentPolicies(t *testing.T) {
 				t.Errorf("%s, %s: Set-Cookie %q", name, what, set)
 			}
 			want[id] = func(e wire.Event) {
-				if e.Consent != c.consent || (e.CookieID != "") != c.cookie || c.cookie && !strings.Contains(set, e.CookieID) ||
+				sale := "" // to whom sales may be told: of an event alone, and only with a consent
+				if identified && c.consent == wire.ConsentGranted {
+					sale = "ga4,meta"
+				}
+				if e.Consent != c.consent || e.ConsentFor != sale || (e.CookieID != "") != c.cookie || c.cookie && !strings.Contains(set, e.CookieID) ||
 					(e.VisitorID != "" || e.SessionID != "") != (c.named && e.Event != core.LinkClick) ||
 					(e.Identity != wire.Identity{}) != (c.named && identified) {
 					t.Errorf("%s, %s: %+v", name, what, e)
@@ -114,14 +118,15 @@ func TestEveryCellOfTheConsentPolicies(t *testing.T) {
 		}
 		body := func(id string) string {
 			return fmt.Sprintf(`{"companyId":%q,"eventId":%q,"event":"PAGE_VIEW","consent":%q,"visitorId":"v-1","sessionId":"s-1",`+
-				`"identity":{"email":"ana@example.com"}}`, company[c.policy], id, c.said)
+				`"identity":{"email":"ana@example.com"}}`, company[c.policy], id, strings.Replace(c.said, "granted", "granted meta,ga4", 1))
 		}
 		id := newID()
 		first("an event", id, send("an event", "POST", "/v1/events", body(id), same), true)
 		id = newID()
 		again("an event", id, send("an event", "POST", "/v1/events", body(id), same, cookie))
 		pixel := func(id string) string {
-			return "/v1/pixel.gif?companyId=" + company[c.policy] + "&visitorId=v-1&sessionId=s-1&eventId=" + id + "&consent=" + c.said
+			return "/v1/pixel.gif?companyId=" + company[c.policy] + "&visitorId=v-1&sessionId=s-1&eventId=" + id +
+				"&consent=" + strings.Replace(c.said, "granted", "granted%20meta", 1)
 		}
 		id = newID()
 		first("a pixel", id, send("a pixel", "GET", pixel(id), "", same), false)

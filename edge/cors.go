@@ -53,7 +53,7 @@ func refuseOrigin(ctx *fasthttp.RequestCtx, companyID string) *refusal {
 	ctx.Response.Header.Del(headerAllowCredentials)
 	r, origin := refusedOrigin, string(requestOf(ctx).headers.origin)
 	if len(origin) <= maxOrigin {
-		dashboard := " in the dashboard, page \"Connect your shop\", or"
+		dashboard := " in the dashboard, page \"Prepare your shop\", or"
 		if origin == noOrigin { // which that page does not take
 			dashboard = ""
 		}
@@ -82,7 +82,11 @@ func (s *Server) preflight(ctx *fasthttp.RequestCtx, methods string) {
 		}
 	}
 	h.Set("Access-Control-Allow-Methods", methods)
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Content-Encoding, X-Request-Id")
+	headers := "Content-Type, Content-Encoding, X-Request-Id"
+	if requestOf(ctx).segment {
+		headers += ", Authorization, X-Retry-Count" // which analytics-next sends
+	}
+	h.Set("Access-Control-Allow-Headers", headers)
 	if listed {
 		h.Set("Access-Control-Max-Age", preflightAge)
 	} else {

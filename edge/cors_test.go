@@ -58,7 +58,7 @@ func TestCORS(t *testing.T) {
 
 	// The developer of the page is told what to do.
 	if _, text := s.do("POST", "/v1/events", batchOf(pageView(newID())), "Origin: https://new.example"); !strings.Contains(string(text),
-		`in the dashboard, page \"Connect your shop\", or by `+"`tributary company set co_test --add-origin https://new.example`") {
+		`in the dashboard, page \"Prepare your shop\", or by `+"`tributary company set co_test --add-origin https://new.example`") {
 		t.Errorf("%s", text)
 	}
 	// Refusals for other reasons can be read, too.

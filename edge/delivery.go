@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/produce"
+	"github.com/tributary-io/tributary/internal/tracing"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/sdk/core"
 )
@@ -31,6 +32,7 @@ type delivery struct {
 	stream   string          // of a batch that tells what its sender gave up
 	others   []*attempt      // of requests that carry some of the same events
 	err      error
+	sending  *tracing.Span // nil: not recorded
 }
 
 // reset forgets the request and keeps its memory.
@@ -86,9 +88,9 @@ func (d *delivery) makeRecords() {
 	}
 	if d.events != nil {
 		d.events.Buffer = buffer
-		begin := 0
+		begin, trace := 0, d.sending.Trace()
 		for _, end := range d.ends {
-			d.events.Records = append(d.events.Records, wire.Record{Key: c.key, Value: buffer[begin:end:end]})
+			d.events.Records = append(d.events.Records, wire.Record{Key: c.key, Value: buffer[begin:end:end], Trace: trace})
 			begin = end
 		}
 	}

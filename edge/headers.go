@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -85,13 +86,27 @@ func saysPrefetch(value []byte) bool {
 }
 
 // bearer is the text of Authorization: Bearer. Other schemes belong to a proxy
-// before the edge.
+// before the edge, but at Segment's routes (request.apiKey).
 func (h *headers) bearer() (text string, given bool) {
 	if len(h.authorization) == 0 {
 		return "", false
 	}
 	scheme, text, _ := strings.Cut(string(h.authorization), " ")
 	return strings.TrimSpace(text), strings.EqualFold(scheme, "Bearer")
+}
+
+// basic is the user's name of Authorization: Basic (RFC 7617), "" for none that can be read.
+func (h *headers) basic() string {
+	scheme, text, _ := strings.Cut(string(h.authorization), " ")
+	if !strings.EqualFold(scheme, "Basic") {
+		return ""
+	}
+	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(string(decoded), ":")
+	return strings.TrimSpace(name)
 }
 
 // privacySignal tells whether the browser sends Global Privacy Control or Do Not Track.

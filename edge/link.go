@@ -143,9 +143,10 @@ func named(params []core.Param, name string) bool {
 // click's id, so a click that is lost, and counted as lost, still leads to its
 // link.
 func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, signed, destinationHost string) {
+	id := strings.Clone(requestID(ctx)) // it may be lost after the answer
 	lost := func(err error) {
 		s.metrics.countClick(clickLost)
-		s.logFailure(err)
+		s.logFailure(id, err)
 	}
 	c, known := s.directory.company(link.CompanyID)
 	if !known {
@@ -183,7 +184,8 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 	p := s.batcher.NewParcel()
 	defer p.Release()
 	p.Buffer = s.appendRecord(p.Buffer, &e, &a, wire.ViaLink, &click)
-	p.Records = append(p.Records, wire.Record{Key: []byte(c.CompanyID), Value: p.Buffer})
+	send := s.beginSend(ctx, c.CompanyID)
+	p.Records = append(p.Records, wire.Record{Key: []byte(c.CompanyID), Value: p.Buffer, Trace: send.Trace()})
 	p.Settled = func(err error) {
 		if err != nil {
 			lost(err)
@@ -192,12 +194,15 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		s.metrics.countClick(outcome)
 	}
 	if err := s.batcher.Enqueue(wire.TopicEvents, c.CompanyID, p, now.Add(s.config.ProduceTimeout)); err != nil {
+		s.endSend(send, 1, "", err)
 		lost(err)
 		return
 	}
 	timer := time.NewTimer(s.config.ClickWait)
 	defer timer.Stop()
-	if _, err := p.Await(timer.C); errors.Is(err, produce.ErrTimeout) {
+	durable, err := p.Await(timer.C)
+	s.endSend(send, 1, durable, err)
+	if errors.Is(err, produce.ErrTimeout) {
 		s.metrics.countClick(clickLate)
 	}
 }

@@ -7,11 +7,12 @@ import (
 
 // memberNames are those of an object of an event.
 type memberNames struct {
-	path    string                  // of the object, as it stands before a member's name
-	known   []string                // as docs/events.md has them
-	meant   map[string]string       // by lenient.Letters: what other systems call a member, and where it is here
-	objects map[string]*memberNames // the members that are objects with names of their own
-	keys    map[string]string       // the members that are ids, and what is wrong with one that tells nobody
+	path    string                       // of the object, as it stands before a member's name
+	known   []string                     // as docs/events.md has them
+	meant   map[string]string            // by lenient.Letters: what other systems call a member, and where it is here
+	objects map[string]*memberNames      // the members that are objects with names of their own
+	keys    map[string]string            // the members that are ids, and what is wrong with one that tells nobody
+	fits    func(name, text string) bool // whether a text is taken for a member; nil: any
 }
 
 // nearest is what an unknown name was probably meant to be, "" for nothing.
@@ -23,6 +24,17 @@ func (n *memberNames) nearest(name string) string {
 		return meant
 	}
 	return lenient.Nearest(name, n.known)
+}
+
+// misfit reads the value of a member, and reports whether it is not taken for its form. What is absent is no fault.
+func (n *memberNames) misfit(name string, s *core.Scanner) bool {
+	if s.Kind() != core.String {
+		fault := s.Kind() != core.Null
+		s.Skip()
+		return fault
+	}
+	text := s.Text()
+	return text != "" && !n.fits(name, text)
 }
 
 // maxLetters bounds a name that is looked up, in bytes.
@@ -66,13 +78,14 @@ var eventNames = memberNames{
 			},
 		},
 		"context": {
-			path: "context.", known: []string{"page", "url", "referrer", "title", "campaign", "clickIds", "library", "locale",
-				"screen", "userAgent"},
+			path: "context.", known: []string{"page", "url", "referrer", "title", "campaign", "clickIds", "networkIds", "library",
+				"locale", "screen", "userAgent"},
 			meant: map[string]string{
 				"ua": "userAgent", "path": "page.path", "language": "locale", "lang": "locale", "utm": "campaign", "href": "url",
 				"utmsource": "campaign.source", "utmmedium": "campaign.medium", "utmcampaign": "campaign.name",
 				"utmcontent": "campaign.content", "utmterm": "campaign.term",
 				"trbclick": "clickIds.trb_click", "gclid": "clickIds.gclid", "fbclid": "clickIds.fbclid", "ttclid": "clickIds.ttclid",
+				"ga": "networkIds.ga", "fbp": "networkIds.fbp", "ttp": "networkIds.ttp",
 			},
 			objects: map[string]*memberNames{
 				"page": {
@@ -89,7 +102,9 @@ var eventNames = memberNames{
 					},
 				},
 				"clickIds": {path: "context.clickIds.", known: clickIDNames[:]},
-				"library":  {path: "context.library.", known: []string{"name", "version"}},
+				"networkIds": {path: "context.networkIds.", known: core.NetworkIDNames(), fits: core.IsNetworkID,
+					meant: map[string]string{"clientid": "ga", "gaclientid": "ga"}},
+				"library": {path: "context.library.", known: []string{"name", "version"}},
 			},
 		},
 	},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -16,19 +17,27 @@ import (
 	"github.com/tributary-io/tributary/dev/devstack"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
 func TestBrokerDownIs503UntilItIsBack(t *testing.T) {
 	s := newBroker(t, t.TempDir())
 	s.publishCompany(wire.Company{})
-	s.start(func(c *Config, _ *Deps) { c.ProduceTimeout = 500 * time.Millisecond })
+	var log await.Buffer
+	s.start(func(c *Config, deps *Deps) {
+		c.ProduceTimeout = 500 * time.Millisecond
+		deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
 	before, during := newID(), newID()
 	s.post(200, batchOf(pageView(before)))
 	addr := s.broker.Addr()
 	s.broker.Stop()
 	for range 2 {
-		s.post(503, batchOf(pageView(during))) // within the client's 20 s: forty times ProduceTimeout
+		s.post(503, batchOf(pageView(during)), "X-Request-Id: outage-1") // within the client's 20 s: forty times ProduceTimeout
+	}
+	if text := log.String(); !strings.Contains(text, `"events or clicks could not be stored" request_id=outage-1 `) {
+		t.Errorf("the log says %q", text)
 	}
 	if response, text := s.do("GET", "/readyz", ""); response.StatusCode != 503 || !strings.Contains(string(text), "kafka_unavailable") {
 		t.Errorf("readyz %d %s", response.StatusCode, text)

@@ -60,7 +60,7 @@ func (p *planter) anywhere() string {
 func (p *planter) event(id string) map[string]any {
 	ids := []string{p.phone(), p.email("%s%%40example.com"), p.email("%s@example.com")}
 	return map[string]any{
-		"eventId": id, "event": "PRODUCT_VIEW", "visitorId": ids[0], "sessionId": ids[1], "stream": ids[2],
+		"eventId": id, "event": "PRODUCT_VIEW", "consent": "granted ga4,meta,tiktok", "visitorId": ids[0], "sessionId": ids[1], "stream": ids[2],
 		"identity": map[string]any{"email": p.email("%s@example.com"), "phone": p.phone(), "customer_id": p.phone(),
 			"cart_token": p.email("%s@x.com")},
 		"payload": map[string]any{
@@ -78,9 +78,11 @@ func (p *planter) event(id string) map[string]any {
 			},
 			"campaign": map[string]any{"source": p.anywhere(), "medium": p.anywhere(), "name": p.anywhere(), "content": p.anywhere(),
 				"term": p.anywhere()},
-			"clickIds": map[string]any{"gclid": p.email("%s＠example.com"), "fbclid": p.email("%s%%40example.com"), "trb_click": p.email("%s@x.com")},
-			"library":  map[string]any{"name": p.phone(), "version": p.email("%s%%40x.com")},
-			"locale":   p.phone(), "screen": p.phone(), "userAgent": "App/1.0 (" + p.phone() + ") " + p.email("%s%%40x.com"),
+			"clickIds": map[string]any{"gclid": p.email("%s＠example.com"), "fbclid": p.email("%s%%40example.com"),
+				"trb_click": p.email("%s@x.com")},
+			"networkIds": map[string]any{"ga": p.phone(), "fbp": p.email("%s@x.com"), "ttp": p.anywhere(), "other": p.phone()},
+			"library":    map[string]any{"name": p.phone(), "version": p.email("%s%%40x.com")},
+			"locale":     p.phone(), "screen": p.phone(), "userAgent": "App/1.0 (" + p.phone() + ") " + p.email("%s%%40x.com"),
 		},
 	}
 }

@@ -31,7 +31,8 @@ func (s *Server) pixel(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, *refusedBody(violation))
 		return
 	}
-	d, refused := s.ingest(ctx, &from, now, string(body), string(args.Peek("companyId")), entryPixel)
+	d, refused := s.ingest(ctx, &from, now,
+		incoming{at: entryPixel, companyID: string(args.Peek("companyId")), body: string(body), size: len(body)})
 	if refused != nil {
 		s.refuse(ctx, *refused)
 		return

@@ -25,7 +25,7 @@ func (p *pools) put(r *request) {
 	if max(cap(r.body.bytes), r.inflated.Cap()) > maxKeptBody || cap(r.delivery.batch.Items) > maxKeptItems {
 		return
 	}
-	r.headers = headers{}
+	r.headers, r.span = headers{}, nil
 	r.inflated.Reset()
 	r.delivery.reset()
 	p.requests.Put(r)

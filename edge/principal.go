@@ -43,7 +43,7 @@ func tokensFor(events, bytes int) int {
 func (s *Server) principalOf(ctx *fasthttp.RequestCtx, now time.Time) principal {
 	p := principal{address: guard.ClientIP(ctx, s.config.TrustedProxies)}
 	p.network = s.networkID(p.address)
-	text, given := requestOf(ctx).headers.bearer()
+	text, given := requestOf(ctx).apiKey()
 	p.bearer = given
 	if !given || len(text) > maxAPIKey {
 		return p

@@ -58,12 +58,21 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 		scrubEvent(e, a.recent)
 	}
 	e.Frame = e.Frame || a.frame
-	consent := a.company.consent(e.Consent, a.signal)
-	if a.company.anonymous(consent) {
+	consent, ip, netKey, withdrawn := a.company.consent(e.Consent, a.signal), a.ip, a.netKey, e.Name == core.ConsentWithdrawn
+	switch {
+	case withdrawn: // whose it is must be known: the visitor's former "yes" ends by it
+		consent, ip, netKey, click, former.keys = wire.ConsentDenied, "", "", nil, nil
+		e.SessionID, e.Stream, e.Seq, e.Identity, e.Context, e.Payload = "", "", 0, core.Identity{}, core.Context{}, ""
+	case a.company.anonymous(consent):
 		e.VisitorID, e.SessionID, e.Identity = "", "", core.Identity{}
 	}
+	consentFor := e.ConsentFor
+	if consent != wire.ConsentGranted || via == wire.ViaPixel {
+		consentFor = "" // anybody may put a picture into a page
+	}
+	e.Context.Networks = e.Context.Networks.Of(consentFor)
 	cookieID := ""
-	if a.company.mayCookie(consent) {
+	if a.company.mayCookie(consent) && !withdrawn {
 		cookieID = a.cookieID
 	}
 	if via == wire.ViaPixel && cookieID != "" {
@@ -82,12 +91,13 @@ func (s *Server) appendRecord(dst []byte, e *core.Event, a *arrival, via wire.Vi
 	dst = append(dst, a.receivedAt[:]...)
 	dst = append(dst, `","clockSkewMs":`...)
 	dst = strconv.AppendInt(dst, skewFor(e, a.skew), 10)
-	dst = appendMember(dst, 0, "ip", a.ip)
+	dst = appendMember(dst, 0, "ip", ip)
 	dst = appendMember(dst, 0, "cookieId", cookieID)
 	dst = appendMember(dst, 0, "bot", string(bot))
 	dst = appendMember(dst, 0, "consent", string(consent))
+	dst = appendMember(dst, 0, "consentFor", consentFor)
 	dst = appendMember(dst, 0, "via", string(via))
-	dst = appendProof(dst, a)
+	dst = appendProof(dst, a, netKey)
 	if former.keys != nil {
 		dst = former.append(dst, e, a.formerNetKey)
 	}
@@ -106,10 +116,10 @@ func (s *Server) keysOf(a *arrival) *identity.Recent {
 }
 
 // appendProof appends what proves an event (docs/notes/wire.md, "Event (Kafka)").
-func appendProof(dst []byte, a *arrival) []byte {
+func appendProof(dst []byte, a *arrival, netKey string) []byte {
 	dst = appendMember(dst, 0, "trust", string(a.trust))
 	dst = appendMember(dst, 0, "keyId", a.keyID)
-	return appendMember(dst, 0, "netKey", a.netKey)
+	return appendMember(dst, 0, "netKey", netKey)
 }
 
 // appendTrue is appendMember of the value true.

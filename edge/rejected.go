@@ -200,7 +200,7 @@ func personal(spelled string) bool {
 	name := plainName(spelled)
 	switch name {
 	case "eventid", "identity", "customer", "customerid", "carttoken", "cpf", "document", "name", "firstname", "lastname", "address",
-		"user", "userid", "visitorid", "sessionid", "stream", "cookieid":
+		"user", "userid", "visitorid", "sessionid", "stream", "cookieid", "networkids":
 		return true
 	}
 	return strings.Contains(name, "email") || scrub.NamesPhone(spelled)

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/scrub"
+	"github.com/tributary-io/tributary/internal/tracing"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
@@ -23,6 +25,8 @@ type request struct {
 	inflated bytes.Buffer
 	delivery delivery
 	answer   []byte
+	segment  bool // it is at one of Segment's routes
+	span     *tracing.Span
 }
 
 // requestKey is the name of the user value that is the request.
@@ -38,6 +42,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 	r.id = r.id[:0]
 	ctx.SetUserValue(requestKey, r)
 	r.headers.read(&ctx.Request.Header)
+	r.segment = strings.HasPrefix(s.pathOf(ctx), segmentPath)
 	if id := string(r.headers.requestID); shortCode(id) != "" && scrub.Strict(id) == id {
 		r.id = append(r.id, id...)
 	} else {
@@ -48,6 +53,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 		r.id = appendRequestID(r.id, at)
 	}
 	setHeader(ctx, headerRequestID, r.id)
+	setHeader(ctx, headerSniffing, noSniff)
 	s.setStrict(ctx)
 	return r
 }
@@ -67,7 +73,9 @@ func appendRequestID(dst []byte, at time.Time) []byte {
 // Names of fields of answers, as fasthttp writes them.
 var (
 	headerRequestID = []byte("X-Request-Id")
+	headerSniffing  = []byte("X-Content-Type-Options")
 	headerVary      = []byte("Vary")
+	noSniff         = []byte("nosniff") // a browser takes an answer for nothing else than its Content-Type says
 	varyOrigin      = []byte("Origin")
 )
 

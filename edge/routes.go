@@ -9,6 +9,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"github.com/tributary-io/tributary/edge/guard"
 )
 
 // handle serves one request, with an id, and counts it. A panic is answered 500
@@ -24,7 +26,9 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) (route string) {
 	route = "none"
 	defer s.answerPanic(ctx)
 	r := s.begin(ctx)
+	r.span = s.beginSpan(ctx)
 	route = s.readAndRoute(ctx, &r.body)
+	s.endSpan(ctx, r.span, route)
 	s.pools.put(r)
 	return route
 }
@@ -64,9 +68,12 @@ func (s *Server) answerPanic(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Reset()
 	ctx.SetConnectionClose() // its body may be unread
 	setHeader(ctx, headerRequestID, r.id)
+	setHeader(ctx, headerSniffing, noSniff)
 	s.setStrict(ctx)
 	s.allowOrigin(ctx)
 	s.refuse(ctx, refusedPanic)
+	s.endSpan(ctx, r.span, "none")
+	r.span = nil
 }
 
 // routeEvents is POST /v1/events in the metrics.
@@ -76,12 +83,7 @@ const routeEvents = "events"
 // for metrics. These are all routes of the edge. The fixed paths come first, so
 // that a host for short links has them too.
 func (s *Server) route(ctx *fasthttp.RequestCtx) string {
-	path := string(ctx.Path())
-	if s.config.Prefix != "" {
-		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
-			path = rest
-		}
-	}
+	path := s.pathOf(ctx)
 	switch {
 	case path == "/v1/events":
 		if s.allowsCrossOrigin(ctx, "POST") {
@@ -108,6 +110,8 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 			s.serveAsset(ctx, s.schema)
 		}
 		return "schema"
+	case requestOf(ctx).segment:
+		return s.segment(ctx, strings.TrimPrefix(path, segmentPath))
 	case strings.HasPrefix(path, "/sdk/v1/"):
 		if s.allows(ctx, "GET, HEAD") {
 			s.asset(ctx, strings.TrimPrefix(path, "/sdk/v1/"))
@@ -139,8 +143,25 @@ func (s *Server) route(ctx *fasthttp.RequestCtx) string {
 		s.answerNoLink(ctx)
 		return "link"
 	}
+	if isSegmentsOwn(path) {
+		if s.allowsCrossOrigin(ctx, "GET, POST") {
+			s.refuse(ctx, refusedSegmentPath(s.config.Prefix, path))
+		}
+		return "none"
+	}
 	s.refuse(ctx, refusedNotFound)
 	return "none"
+}
+
+// pathOf is the request's path without the prefix. It is good while the request is handled.
+func (s *Server) pathOf(ctx *fasthttp.RequestCtx) string {
+	path := guard.TextOf(ctx.Path())
+	if s.config.Prefix != "" {
+		if rest, found := strings.CutPrefix(path, s.config.Prefix); found && strings.HasPrefix(rest, "/") {
+			path = rest
+		}
+	}
+	return path
 }
 
 // linkCode is the short code that the request names, "" for another route.

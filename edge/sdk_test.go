@@ -3,6 +3,7 @@ package edge
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/wire"
@@ -66,5 +67,29 @@ func TestTheGoSDKSaysWhyTheEdgeRefusesIt(t *testing.T) {
 	f(testCompany, "orders", sdk.ErrUnauthorized)
 	if n := len(s.events()); n != 0 {
 		t.Errorf("%d events recorded", n)
+	}
+}
+
+func TestTheGoSDKsEventsHaveTheShoppersConsent(t *testing.T) {
+	s := newStand(t, nil)
+	client := s.sdkClient(sdk.Config{CompanyID: testCompany})
+	networks := sdk.NetworkIDs{GA: "1902279557.1738782858", FBP: "fb.1.1738782878094.8", TTP: "x"}
+	for _, consent := range []sdk.Consent{"granted ga4,meta", sdk.ConsentGranted} {
+		event := sdk.Event{Name: sdk.PageView, Consent: consent}
+		event.Context.Networks = networks
+		if err := client.TrackEvent(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]map[string]string{}
+	for _, e := range s.events() {
+		got[string(e.Consent)+" "+e.ConsentFor] = e.Context.NetworkIDs
+	}
+	want := map[string]string{wire.NetworkIDGA: networks.GA, wire.NetworkIDFBP: networks.FBP}
+	if len(got) != 2 || !maps.Equal(got["granted ga4,meta"], want) || got["granted "] != nil {
+		t.Errorf("%v", got)
 	}
 }

@@ -86,8 +86,8 @@ func New(config Config, deps Deps) (*Server, error) {
 		Timeout: min(config.ReadTimeout, config.WriteTimeout, config.IdleTimeout), Refused: s.metrics.refusedConnections})
 	s.batcher = produce.NewBatcher(deps.Producer, s.withSpool(produce.Config{
 		Linger: config.Linger, MaxBatchBytes: config.MaxBatchBytes, MaxQueuedBytes: config.MaxQueuedBytes,
-		MaxPartitionBytes: config.MaxPartitionBytes,
-		Log:               deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) {
+		MaxPartitionBytes: config.MaxPartitionBytes, AwayAfter: config.AwayAfter,
+		Log: deps.Logger, Now: deps.Now, Produced: s.metrics.produced, Queued: func(bytes int) {
 			s.metrics.queuedBytes.Add(float64(bytes))
 		},
 	}))
@@ -168,9 +168,10 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 // logFailure logs that Kafka does not take events, at most once a second: while
 // it is down, every request fails.
-func (s *Server) logFailure(err error) {
+func (s *Server) logFailure(requestID string, err error) {
 	if leftOut, allowed := s.failureLog.Allow(s.deps.Now()); allowed {
-		s.deps.Logger.Warn("events or clicks could not be stored", "error", err, "more_since_the_last_line", leftOut)
+		s.deps.Logger.Warn("events or clicks could not be stored", "request_id", requestID, "error", err,
+			"more_since_the_last_line", leftOut)
 	}
 }
 

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/codes"
 
 	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // panickyProducer panics when it is asked for partitions, once.
@@ -34,8 +36,9 @@ func (p *panickyProducer) Partitions(ctx context.Context, topic string) (int, er
 
 func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
 	var log await.Buffer
+	tracer, spans := devtest.Traces(t, 1)
 	s := newStand(t, func(_ *Config, deps *Deps) {
-		deps.Producer = &panickyProducer{Producer: deps.Producer}
+		deps.Producer, deps.Tracer = &panickyProducer{Producer: deps.Producer}, tracer
 		deps.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	id := newID()
@@ -46,6 +49,9 @@ func TestAPanicIsAnswered500AndEndsItsRequestAlone(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "request_id=try-1") || !strings.Contains(text, "no partition today") ||
 		!strings.Contains(text, "panickyProducer") {
 		t.Errorf("the log says %q", text)
+	}
+	if send := spans.Named("send events.v1"); send.Status.Code != codes.Error {
+		t.Errorf("its span has ended as %v", send.Status)
 	}
 	// Its event was not left claimed.
 	if status := s.post(200, batchOf(pageView(id))).Results[0].Status; status != "ok" {

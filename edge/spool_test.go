@@ -1,11 +1,14 @@
 package edge
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tributary-io/tributary/edge/spool"
+	"github.com/tributary-io/tributary/internal/produce"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -94,6 +97,34 @@ func TestEventsAreSpooledWhileTheBrokerIsAway(t *testing.T) {
 	}
 	if letters := s.log(wire.TopicRejected); len(letters) == 0 {
 		t.Error("the dead letter is lost")
+	}
+}
+
+// slowProducer writes each batch a second late.
+type slowProducer struct{ produce.Producer }
+
+func (p slowProducer) ProducePartition(ctx context.Context, topic string, partition int, batch []wire.Record) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Second):
+		return p.Producer.ProducePartition(ctx, topic, partition, batch)
+	}
+}
+
+// A broker that is slow is not away before AwayAfter.
+func TestASlowBrokerIsAwayAfterAsLongAsItIsToldTo(t *testing.T) {
+	for away, durability := range map[time.Duration]string{0: "spool", 4 * time.Second: "kafka"} {
+		t.Run(durability, func(t *testing.T) {
+			s := newBroker(t, t.TempDir())
+			s.publishCompany(wire.Company{})
+			spooled := s.openSpool(t.TempDir())
+			s.start(func(c *Config, d *Deps) {
+				spooled(c, d)
+				c.AwayAfter, d.Producer = away, slowProducer{d.Producer}
+			})
+			s.postNew(durability)
+		})
 	}
 }
 

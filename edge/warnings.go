@@ -93,6 +93,11 @@ func (w *warnings) members(event int, s *core.Scanner, of *memberNames) {
 			continue
 		case !slices.Contains(of.known, name):
 			w.unknown(event, of, name)
+		case of.fits != nil:
+			if of.misfit(name, s) {
+				w.absent(event, of.path+name, lenient.NoNetworkID)
+			}
+			continue
 		}
 		s.Skip()
 	}

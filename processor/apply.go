@@ -56,7 +56,7 @@ func (p *Processor) apply(ctx context.Context, b batch, eventsStored func()) (ap
 // one transaction. It returns what was done.
 func (p *Processor) transact(ctx context.Context, b batch, f func(a *application) error) (done applied, err error) {
 	err = p.Store.Transact(ctx, func(tx Tx) error {
-		done = applied{}
+		done = applied{observed: b.observed.again()}
 		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
@@ -64,6 +64,9 @@ func (p *Processor) transact(ctx context.Context, b batch, f func(a *application
 			a := newApplication(tx, b, c, p, &done)
 			if err := f(a); err != nil {
 				return fmt.Errorf("company %s: %w", a.company, err)
+			}
+			if a.steps != nil {
+				a.steps.decided = p.Now()
 			}
 			days, err := a.summed.write(ctx)
 			if err != nil {

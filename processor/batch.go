@@ -47,6 +47,8 @@ type batch struct {
 
 	takes time.Duration // orders that are not the batch's own are computed for so long; 0: restTime
 	queue queueTurn     // of the queue of the only company
+
+	observed *observed // nil: no trace is recorded of it
 }
 
 // companyBatch is one company's part of a batch.
@@ -84,6 +86,7 @@ type applied struct {
 	closed            int         // statements that were
 	days              []books.Day // of orders that may have changed
 	found             delivery.Found
+	observed          *observed // nil: no trace is recorded of it
 }
 
 // orderRef names an order.
@@ -109,6 +112,7 @@ type application struct {
 	deliveries *delivery.Ledger
 	marked     nonconverting.Marks
 	agents     *agent.Known
+	steps      *steps // nil: nothing is watched
 }
 
 func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied) *application {
@@ -116,7 +120,7 @@ func newApplication(tx Tx, b batch, c companyBatch, p *Processor, done *applied)
 		companyBatch: c, tx: tx, agents: &p.agents, company: c.index.CompanyID(), now: b.now, clock: p.Now, takes: cmp.Or(b.takes, restTime),
 		replayed: b.replayed, queued: b.queued, done: done,
 		concerned: map[string]facts.Cause{}, firsts: map[string]*bool{}, changed: map[string]bool{}, deliveries: delivery.NewLedger(),
-		summed: newSumming(tx.Sums, c.index.CompanyID()),
+		summed: newSumming(tx.Sums, c.index.CompanyID()), steps: done.observed.of(c.index.CompanyID(), p.Now),
 	}
 	a.deliveries.AddOnce(c.rejected...)
 	return a

@@ -57,6 +57,9 @@ func (t *turn) late() bool {
 // differ from what is stored. The batch's own orders come first. What is too much for one
 // transaction is queued.
 func (a *application) decide(ctx context.Context) error {
+	if a.steps != nil {
+		a.steps.stored = a.clock()
+	}
 	own := a.ownOrders()
 	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(a.concerned)), func(id string) bool {
 		_, isOwn := slices.BinarySearch(own, id)
@@ -78,6 +81,9 @@ func (a *application) decide(ctx context.Context) error {
 	for _, id := range append(own, rest...) {
 		put = append(put, facts.Concerned{OrderID: id, Cause: a.concerned[id]})
 		a.done.putBack = append(a.done.putBack, id)
+		if a.done.observed != nil {
+			a.done.observed.queued[orderRef{a.company, id}] = true
+		}
 	}
 	return a.addQueued(a.tx.Queue.QueueOrders(ctx, a.company, put))
 }
@@ -266,7 +272,7 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	if err := a.tx.Outcomes.WriteOutcomes(ctx, a.company, a.now, changed); err != nil {
 		return err
 	}
-	if err := a.auditTests(ctx, changed); err != nil {
+	if err := a.auditUnpaid(ctx, changed); err != nil {
 		return err
 	}
 	a.summed.outcomes(changed)
@@ -282,24 +288,31 @@ func (a *application) storeOutcomes(ctx context.Context, outcomes []facts.Outcom
 	for _, o := range changed {
 		for _, e := range ledger.Post(ledgers[o.OrderID], o.Lines) {
 			postings = append(postings, ledger.Posting{Entry: e, OrderID: o.OrderID, Cause: a.concerned[o.OrderID]})
+			if a.done.observed != nil {
+				a.done.observed.entries[orderRef{a.company, o.OrderID}]++
+			}
 		}
 	}
-	return a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
+	if err := a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings); err != nil {
+		return err
+	}
+	return a.tell(ctx, changed)
 }
 
-// auditTests writes to the audit log which of changed orders had earned and are tests now.
-func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutcome) error {
-	var list []facts.TestOrder
+// auditUnpaid writes to the audit log which of changed orders had earned and, as the merchant says, earn nothing any more.
+func (a *application) auditUnpaid(ctx context.Context, changed []facts.StoredOutcome) error {
+	var list []facts.UnpaidOrder
 	for i := range changed {
 		o := &changed[i]
-		if o.Payout.Reason != facts.ReasonTest || o.Before == nil || o.Before.Payout.State != facts.PayoutEarned || a.replayed {
+		said := o.Payout.Reason == facts.ReasonTest || o.Payout.Reason == facts.ReasonPaidByHand
+		if !said || o.Before == nil || o.Before.Payout.State != facts.PayoutEarned || a.replayed {
 			continue
 		}
-		t := facts.TestOrder{OrderID: o.OrderID, InfluencerID: o.Before.Payout.InfluencerID, Actor: "processor"}
+		t := facts.UnpaidOrder{OrderID: o.OrderID, InfluencerID: o.Before.Payout.InfluencerID, Actor: "processor", Reason: o.Payout.Reason}
 		t.Taken = commerce.Sale{CommissionMinor: o.Before.Payout.CommissionMinor, FixedBRLMinor: o.Before.Payout.FixedBRLMinor,
 			Currency: o.Before.Currency}.Commissions()
 		for k := range a.orders {
-			if v := &a.orders[k]; v.OrderID == o.OrderID && v.Order.Test.Or(false) {
+			if v := &a.orders[k]; v.OrderID == o.OrderID && (v.Order.Test.Or(false) || v.Order.NoCommission.Or(false)) {
 				t.Actor = v.Actor
 			}
 		}
@@ -308,5 +321,5 @@ func (a *application) auditTests(ctx context.Context, changed []facts.StoredOutc
 	if len(list) == 0 {
 		return nil
 	}
-	return a.tx.Outcomes.AuditTests(ctx, a.company, a.now, list)
+	return a.tx.Outcomes.AuditUnpaid(ctx, a.company, a.now, list)
 }

@@ -405,3 +405,74 @@ func TestAnErasureWaitsForTheOrdersBeforeIt(t *testing.T) {
 		t.Errorf("%d orders are erased, want 2", n)
 	}
 }
+
+// TestTheCustomersOfAShopThatLeftAreErased: an erasure of a shop names nobody, and has the orders that came from the shop. What its
+// customers bought elsewhere stays, with what only that names; no outcome changes; an order that is not stored yet waits for the next.
+func TestTheCustomersOfAShopThatLeftAreErased(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	s.apply([]record{
+		s.record(s.order("twice", noon.Add(3*time.Hour), 7_000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:me") })),
+		s.record(s.order("elsewhere", noon.Add(4*time.Hour), 7_000, func(o *wire.Order) { o.EmailKey = wire.Some("k1:you") })),
+	}, func() int { return 2 })
+	want := s.kept()
+	id := s.asks(noon.AddDate(0, 0, 1))
+	s.exec(`delete from erasure_key`)
+	for _, order := range []string{"mine", "twice", "neighbours", "to come"} {
+		s.exec(`insert into shop_order (company_id, platform, shop, order_id, created_at, erasure_id) values ($1, 'nuvemshop', '1', $2, $3, $4)`,
+			s.company, order, noon, id)
+	}
+	s.exec(`insert into shop_order (company_id, platform, shop, order_id, created_at) values ($1, 'nuvemshop', '2', 'elsewhere', $2)`,
+		s.company, noon)
+	o := s.owner()
+	asked := s.commerce(wire.KindErasure, id, noon.AddDate(0, 0, 1), wire.Erasure{ErasureID: id})
+	if err := o.applyRecords(s.ctx, numbered([]record{s.record(asked)})); err != nil {
+		t.Fatal(err)
+	}
+	s.workOff()
+	if left := s.found("k1:me", "k1:home", visitorID("v1")); len(left) > 0 {
+		t.Errorf("of the shop's customers %v is left", left)
+	}
+	wantTexts(t, "erased", s.texts(`select order_id from erased_order order by 1`), "mine", "neighbours", "twice")
+	wantTexts(t, "the shop's orders", s.texts(`select order_id || ' ' || (erasure_id is null) from shop_order order by 1`),
+		"elsewhere true", "to come true")
+	if s.int(`select count(*) from order_key k join orders using (company_id, order_id) where order_id = 'elsewhere'`) == 0 ||
+		len(s.found("k1:you")) == 0 {
+		t.Error("what a customer bought elsewhere is erased, too")
+	}
+	if got := s.kept(); got != want {
+		t.Error(firstDifference(got, want))
+	}
+}
+
+// TestTheLastErasureOfAShopLooksAtEventsForAll: of a shop's erasures that wait together, the last removes bots' events of all.
+func TestTheLastErasureOfAShopLooksAtEventsForAll(t *testing.T) {
+	t.Parallel()
+	s := personShop(t)
+	s.apply([]record{s.record(s.event("v9", noon, 9, func(e *wire.Event) { e.Bot, e.Identity.EmailKey = wire.BotKnown, "k1:me" }))},
+		func() int { return 1 })
+	var ids []string
+	var asked []record
+	for _, order := range []string{"mine", "neighbours"} {
+		id := s.asks(noon.AddDate(0, 0, 1))
+		s.exec(`update erasure set kinds = 'shop' where erasure_id = $1`, id)
+		s.exec(`insert into shop_order (company_id, platform, shop, order_id, created_at, erasure_id) values ($1, 'nuvemshop', '1', $2, $3, $4)`,
+			s.company, order, noon, id)
+		ids = append(ids, id)
+		asked = append(asked, s.record(s.commerce(wire.KindErasure, id, noon.AddDate(0, 0, 1), wire.Erasure{ErasureID: id})))
+	}
+	o := s.owner()
+	if err := o.applyRecords(s.ctx, numbered(asked)); err != nil {
+		t.Fatal(err)
+	}
+	s.workOff()
+	if n := s.int(`select count(*) from erasure where done_at is not null`); n != 2 {
+		t.Fatalf("%d erasures are done", n)
+	}
+	if left := s.found("k1:me", "k1:you"); len(left) > 0 {
+		t.Errorf("of the shop's customers %v is left", left)
+	}
+	if n := s.int(`select events from erasure where erasure_id = $1`, ids[1]); n != 1 {
+		t.Errorf("the last erasure removed %d events of bots", n)
+	}
+}

@@ -33,6 +33,20 @@ func (p *Processor) countPathsDaily(ctx context.Context) {
 // others waiting.
 func (p *Processor) countPathsDue(ctx context.Context) error {
 	var failed []error
+	err := p.eachCompany(ctx, func(company string, partition int) error {
+		if !p.keepsUp(partition) {
+			return nil
+		}
+		if err := p.CountPaths(ctx, company, partition, true); err != nil {
+			failed = append(failed, err)
+		}
+		return ctx.Err()
+	})
+	return errors.Join(append(failed, err)...)
+}
+
+// eachCompany calls do with each company and its partition, which another member may own, until one of the calls fails.
+func (p *Processor) eachCompany(ctx context.Context, do func(companyID string, partition int) error) error {
 	for after := ""; ; {
 		page, err := p.Store.CompaniesAfter(ctx, after, companiesPerPage)
 		if err != nil {
@@ -40,21 +54,15 @@ func (p *Processor) countPathsDue(ctx context.Context) error {
 		}
 		for _, company := range page {
 			partition, err := p.Log.PartitionOf(ctx, []byte(company))
+			if err == nil {
+				err = do(company, partition)
+			}
 			if err != nil {
 				return err
 			}
-			if !p.keepsUp(partition) {
-				continue
-			}
-			if err := p.CountPaths(ctx, company, partition, true); err != nil {
-				failed = append(failed, err)
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 		}
 		if len(page) < companiesPerPage {
-			return errors.Join(failed...)
+			return nil
 		}
 		after = page[len(page)-1]
 	}

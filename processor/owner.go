@@ -84,6 +84,7 @@ type owner struct {
 	queues     map[string]queueTurn // by company: its next turn of queued orders; none: its first one
 	disturbed  bool                 // records have come since then
 	progress   *progress
+	traces     map[orderRef]wire.Trace // of queued orders; nil: of none
 }
 
 // maxBulk is how many records of bulk.v1 a batch has: another store's order waits for at most two such batches, the one that is
@@ -366,6 +367,7 @@ func (o *owner) applyRecords(ctx context.Context, records []record) error {
 	}
 	o.progress.addApplied(records, o.Now())
 	o.metrics.addBatch(time.Since(began), records, done)
+	o.traceRecords(records, done, o.Now())
 	if done.queued > 0 || done.asked > 0 {
 		o.queued = true
 	}
@@ -390,7 +392,7 @@ func (o *owner) applyOnce(ctx context.Context, records []record, factsOnly func(
 			if err != nil {
 				return err
 			}
-			b.moves, b.queued = o.moves(records), o.queued
+			b.moves, b.queued, b.observed = o.moves(records), o.queued, o.observe(records)
 			for i := range b.companies {
 				b.companies[i].factsOnly = factsOnly(b.companies[i].index.CompanyID())
 			}

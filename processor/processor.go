@@ -13,6 +13,7 @@ import (
 	"github.com/tributary-io/tributary/internal/agent"
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
+	"github.com/tributary-io/tributary/internal/tracing"
 	"github.com/tributary-io/tributary/internal/upkeep/books"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -62,6 +63,9 @@ type StoreBase interface {
 	// Unfinished returns what a company's merchant has asked for, and that has begun and is not
 	// done.
 	Unfinished(ctx context.Context, companyID string) (facts.Unfinished, error)
+
+	// WaitingForExports returns a company's erasures of which exported files alone may still have the person.
+	WaitingForExports(ctx context.Context, companyID string) (facts.Waiting, error)
 
 	// Retentions returns the companies that remove old events, with how far that has come.
 	Retentions(ctx context.Context) ([]retention.Progress, error)
@@ -191,6 +195,7 @@ type Deps struct {
 	Logger     *slog.Logger
 	Now        func() time.Time
 	Registry   *prometheus.Registry
+	Tracer     *tracing.Tracer // nil: nothing is recorded
 }
 
 // Processor is one member of the processors' consumer group.
@@ -248,6 +253,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	beside.Go(func() { p.countPathsDaily(ctx) })
 	beside.Go(func() { p.closeDays(ctx) })
 	beside.Go(func() { p.watchUnfinished(ctx) })
+	beside.Go(func() { p.watchExports(ctx) })
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

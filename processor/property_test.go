@@ -305,6 +305,9 @@ func extend(o *wire.Order, r *rand.Rand) {
 	if r.IntN(5) == 0 {
 		o.Test = []wire.Optional[bool]{wire.Some(true), wire.Some(false), wire.Null[bool]()}[r.IntN(3)]
 	}
+	if r.IntN(5) == 0 {
+		o.NoCommission = wire.Some(r.IntN(2) == 0)
+	}
 	if r.IntN(3) == 0 {
 		o.TaxMinor = wire.Some(o.TotalMinor / int64(2+r.IntN(5)))
 	}

@@ -76,6 +76,7 @@ func (o *owner) recomputeQueued(ctx context.Context) error {
 		o.disturbed = false
 		o.metrics.orders.Add(float64(len(done.computed)))
 		o.metrics.asked.addDone(done)
+		o.traceQueued(done, o.Now())
 		o.sendHint(done.computed)
 	case o.queues[company].step && (errors.Is(err, facts.ErrData) || errors.Is(err, errTooLong)):
 		o.stepFailed(ctx, company, err)
@@ -108,7 +109,8 @@ func (o *owner) recomputeChunk(ctx context.Context, company string) (done applie
 		if err != nil {
 			return err
 		}
-		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, queue: o.queues[company]}
+		b := batch{clusterID: o.clusterID, moves: o.moves(nil), now: o.Now().UTC(), takes: idleTime, queue: o.queues[company],
+			observed: o.observeQueued()}
 		if o.disturbed {
 			b.takes = chunkTime
 		}

@@ -225,6 +225,49 @@ func TestAStatementHasItsLastDay(t *testing.T) {
 	wantLines(t, s.statements(), "2026-04-08 2026-04-08 0 0 0 0 carried", "2026-04-09 2026-04-09 0 1 1 300 due")
 }
 
+// What an order earned that a connected shop changed, and that cannot be read since, is in no statement until it is read.
+func TestAStatementIsWithoutOrdersSetAside(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10_000, coupon("BETO"))
+	s.sale("o2", 20_000, coupon("BETO"))
+	s.exec(`insert into connection_aside (company_id, connection_id, order_id, reason, detail, fields, at)
+		values ($1, 'c', 'o2', 'unknown_shape', 'status', '{}', now()), ('c_another', 'c', 'o1', 'unknown_shape', 'status', '{}', now())`,
+		s.company)
+	s.ask(s.beto, "BRL", "2026-04-09", 0)
+	s.workOff()
+	wantLines(t, s.statements(), "2026-04-09 2026-04-09 0 1 1 300 due")
+	s.exec(`delete from connection_aside where company_id = $1`, s.company)
+	s.ask(s.beto, "BRL", "2026-04-10", 0)
+	s.workOff()
+	wantLines(t, s.statements(), "2026-04-09 2026-04-09 0 1 1 300 due", "2026-04-10 2026-04-10 0 1 1 600 due")
+	s.replaysStatements()
+}
+
+// Of an order that is set aside only what would be paid is held: what takes back what was paid before is in the next statement.
+func TestAStatementTakesBackWhatAnOrderSetAsideEarned(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	s.sale("o1", 10_000, coupon("BETO"))
+	s.ask(s.beto, "BRL", "2026-04-09", 0)
+	s.workOff()
+	paid := "2026-04-09 2026-04-09 0 1 1 300 due"
+	wantLines(t, s.statements(), paid)
+	s.sale("o1", 4_000, coupon("BETO"))
+	s.sale("o2", 20_000, coupon("BETO"))
+	s.sale("o2", 10_000, coupon("BETO")) // less, and still more than nothing
+	s.sale("o3", 20_000, coupon("BETO"))
+	s.sale("o3", 0, coupon("BETO")) // nothing: its entries come in several steps
+	s.exec(`insert into connection_aside (company_id, connection_id, order_id, reason, detail, fields, at)
+		select $1, 'c', unnest(array['o1', 'o2', 'o3']), 'unknown_shape', 'status', '{}', now()`, s.company)
+	s.ask(s.beto, "BRL", "2026-04-30", 0)
+	o := s.owner()
+	o.config.StatementChunk = 1
+	s.workOffBy(o)
+	wantLines(t, s.statements(), paid, "2026-04-10 2026-04-30 0 4 1 -180 carried")
+	s.replaysStatements()
+}
+
 // A statement whose sum so far is lost is summed from its first entry, and has the same digest.
 func TestASumThatIsLostBeginsAnew(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tributary-io/tributary/internal/caseload"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/rollup"
@@ -123,7 +124,8 @@ type Outcomes interface {
 	InsertSnapshots(ctx context.Context, companyID string, snapshots []facts.EvidenceSnapshot) error
 	Ledgers(ctx context.Context, companyID string, orderIDs []string) (map[string][]ledger.Entry, error)
 	AppendLedger(ctx context.Context, companyID string, now time.Time, ruleRev int64, postings []ledger.Posting) error
-	AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error
+	AuditUnpaid(ctx context.Context, companyID string, now time.Time, orders []facts.UnpaidOrder) error
+	Tell(ctx context.Context, companyID string, events func() ([]commerce.Event, error)) error
 }
 
 // Sums are what reports read by day, and what is counted of each order in them.

@@ -17,12 +17,17 @@ const (
 	measureEvery = 30 * time.Second
 	// mostMeasured bounds the companies that are asked for it each time.
 	mostMeasured = 1000
+	// measureExportsEvery is how often it is measured what waits for exports: that is days, so it is no matter of seconds.
+	measureExportsEvery = time.Hour
+	// exportsLate is how old an erasure that waits for exports is when the log names its company.
+	exportsLate = 24 * time.Hour
 )
 
 // Kinds of what merchants ask for, as a label.
 const (
 	askedErasures   = "erasures"
 	askedStatements = "statements"
+	askedExports    = "exports" // erasures of which exported files alone may still have the person
 )
 
 // unfinished are the metrics of what merchants have asked for.
@@ -36,7 +41,8 @@ func newUnfinished(registry *prometheus.Registry) unfinished {
 	what := []string{"what"}
 	u := unfinished{
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting",
-			Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions."}, what),
+			Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions; exports: " +
+				"erasures that wait for these alone, measured each hour."}, what),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds",
 			Help: "How long ago the oldest of those was asked for; 0 while none waits."}, what),
 		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total",
@@ -47,20 +53,19 @@ func newUnfinished(registry *prometheus.Registry) unfinished {
 		u.oldest.WithLabelValues(kind)
 		u.done.WithLabelValues(kind)
 	}
+	u.set(time.Time{}, askedExports, facts.Waiting{})
 	registry.MustRegister(u.waiting, u.oldest, u.done)
 	return u
 }
 
 // set shows what waits at an instant.
-func (u unfinished) set(now time.Time, found facts.Unfinished) {
-	for kind, of := range map[string]facts.Waiting{askedErasures: found.Erasures, askedStatements: found.Statements} {
-		u.waiting.WithLabelValues(kind).Set(float64(of.Count))
-		age := 0.0
-		if !of.Since.IsZero() {
-			age = max(0, now.Sub(of.Since).Seconds())
-		}
-		u.oldest.WithLabelValues(kind).Set(age)
+func (u unfinished) set(now time.Time, kind string, of facts.Waiting) {
+	u.waiting.WithLabelValues(kind).Set(float64(of.Count))
+	age := 0.0
+	if !of.Since.IsZero() {
+		age = max(0, now.Sub(of.Since).Seconds())
 	}
+	u.oldest.WithLabelValues(kind).Set(age)
 }
 
 // addDone counts what a transaction has done.
@@ -102,6 +107,42 @@ func (p *Processor) measureUnfinished(ctx context.Context) error {
 		}
 		sum.Add(found)
 	}
-	p.metrics.asked.set(p.Now(), sum)
+	p.metrics.asked.set(p.Now(), askedErasures, sum.Erasures)
+	p.metrics.asked.set(p.Now(), askedStatements, sum.Statements)
+	return nil
+}
+
+// watchExports measures each hour which erasures wait for exports, until ctx ends.
+func (p *Processor) watchExports(ctx context.Context) {
+	for wait := firstCount; background.Sleep(ctx, wait); wait = measureExportsEvery {
+		if err := p.measureExports(ctx); err != nil && ctx.Err() == nil {
+			p.Logger.Warn("it could not be measured what waits for exports", "error", err)
+		}
+	}
+}
+
+// measureExports measures which erasures of the companies of this member's partitions wait for exports, and logs the company of the oldest.
+func (p *Processor) measureExports(ctx context.Context) error {
+	var sum facts.Waiting
+	oldest := ""
+	err := p.eachCompany(ctx, func(company string, partition int) error {
+		if _, owned := p.partitionNow(partition); !owned {
+			return nil
+		}
+		found, err := p.Store.WaitingForExports(ctx, company)
+		if before := sum.Since; err == nil {
+			if sum.Add(found); !sum.Since.Equal(before) {
+				oldest = company
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	p.metrics.asked.set(p.Now(), askedExports, sum)
+	if oldest != "" && p.Now().Sub(sum.Since) > exportsLate {
+		p.Logger.Warn("an erasure waits for exports: run them again", "company", oldest, "since", sum.Since)
+	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -60,4 +62,49 @@ func TestWhatWasAskedForIsMeasured(t *testing.T) {
 	}
 	wantMetrics("when both are done", waiting+`{what="erasures"} 0`, waiting+`{what="statements"} 0`, oldest+`{what="statements"} 0`,
 		done+`{what="erasures"} 1`, done+`{what="statements"} 1`)
+}
+
+// An erasure that waits for a run of an export is seen until that run is done, however long ago the database was done with it.
+func TestWhatWaitsForExportsIsMeasured(t *testing.T) {
+	t.Parallel()
+	s := newLedgerShop(t)
+	o := s.owner()
+	o.Log = onePartition{}
+	var log bytes.Buffer
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	const what = `{what="exports"}`
+	want := func(when string, waiting, oldest string, told bool) {
+		t.Helper()
+		log.Reset()
+		if err := o.measureExports(s.ctx); err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		o.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		for _, line := range []string{"tributary_processor_asked_waiting" + what + " " + waiting,
+			"tributary_processor_asked_oldest_seconds" + what + " " + oldest} {
+			if !strings.Contains(w.Body.String(), "\n"+line) {
+				t.Errorf("%s: no %q", when, line)
+			}
+		}
+		if strings.Contains(log.String(), "company="+s.company) != told {
+			t.Errorf("%s: the log has %q", when, log.String())
+		}
+	}
+	want("at first", "0\n", "0\n", false)
+	now := time.Now()
+	o.Now = func() time.Time { return now }
+	late := s.asks(now.Add(-50 * time.Hour))
+	s.asks(now.Add(-90 * time.Hour)) // of which nothing was exported
+	for _, id := range []string{late, s.asks(now.Add(-time.Hour))} {
+		s.exec(`insert into erasure_export (company_id, erasure_id, export_id, kind, begun)
+			select $1, $2, gen_random_uuid(), kind, 1 from unnest(array['orders', 'events']) k (kind)`, s.company, id)
+	}
+	want("while the database has the persons", "0\n", "0\n", false)
+	s.exec(`update erasure set done_at = now(), salt = null`)
+	want("when the database has them no more", "2\n", "18000", true) // 180,000 s and a part of one
+	s.exec(`delete from erasure_export where erasure_id = $1`, late)
+	want("when the older one's files are written", "1\n", "3600", false)
+	s.exec(`delete from erasure_export`)
+	want("when all are", "0\n", "0\n", false)
 }

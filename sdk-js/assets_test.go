@@ -80,7 +80,7 @@ func gzipped(t *testing.T, text string) int {
 }
 
 // packageBudget is what the npm package may take unpacked, in bytes. The core is in a package of its own.
-const packageBudget = 60_000
+const packageBudget = 63_000
 
 func TestTheNpmPackageKeepsItsBudget(t *testing.T) {
 	t.Parallel()

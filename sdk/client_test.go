@@ -10,10 +10,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // request is what the edge of a test saw.
@@ -25,6 +28,7 @@ type request struct {
 		Event   string          `json:"event"`
 		Payload json.RawMessage `json:"payload"`
 		Seq     int64           `json:"seq"`
+		Consent string          `json:"consent"`
 	} `json:"events"`
 }
 
@@ -218,6 +222,55 @@ func TestAnEventThatWouldBeRefusedIsAnErrorAtOnce(t *testing.T) {
 	flush(t, c)
 	if len(e.seen()) != 0 {
 		t.Error("something was sent")
+	}
+}
+
+func TestAnEventCarriesTheShoppersConsent(t *testing.T) {
+	e := newEdge(t, func(_ int, r request, w http.ResponseWriter) { accept(r, w, ok) })
+	c, _ := client(t, e, nil)
+	var want []string
+	f := func(given, sent Consent) {
+		t.Helper()
+		if err := c.TrackEvent(t.Context(), Event{Name: PageView, Consent: given}); err != nil {
+			t.Errorf("%q: %v", given, err)
+		}
+		want = append(want, string(sent))
+	}
+	f("", "")
+	f(ConsentGranted, "granted")
+	f(ConsentDenied, "denied")
+	f(ConsentUnknown, "unknown")
+	f("granted meta,ga4", "granted ga4,meta")
+	f("granted tiktok, meta,tiktok", "granted meta,tiktok")
+	if err := c.TrackEvent(t.Context(), Event{Name: PageView, Consent: "granted", ConsentFor: "meta"}); err != nil {
+		t.Error(err)
+	}
+	want = append(want, "granted meta")
+	refused := func(consent Consent, networks, message string) {
+		t.Helper()
+		err := c.TrackEvent(t.Context(), Event{Name: PageView, Consent: consent, ConsentFor: networks})
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || invalid.Code != core.CodeInvalidField || invalid.Field != "consent" ||
+			!strings.Contains(err.Error(), message) {
+			t.Errorf("%q %q: %v", consent, networks, err)
+		}
+	}
+	refused("yes", "", "must be granted, denied or unknown")
+	refused("Granted", "", "must be granted, denied or unknown")
+	refused("denied meta", "", "after granted alone")
+	refused("granted Meta Ads", "", "as meta or ga4")
+	refused("granted a,b,c,d,e,f,g,h,i", "", "at most 8")
+	refused("", "meta", "after granted alone")
+	refused("granted meta", "ga4", "as meta or ga4")
+	flush(t, c)
+	var got []string
+	for _, r := range e.seen() {
+		for _, event := range r.Events {
+			got = append(got, event.Consent)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
 	}
 }
 

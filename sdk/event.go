@@ -33,6 +33,22 @@ type Identity = core.Identity
 // ID and Timestamp may be empty.
 type Event = core.Event
 
+// Consent is what the shopper said, for Event.Consent: ConsentGranted, ConsentDenied, ConsentUnknown (as is none), or
+// "granted meta,ga4" where the shopper agreed that sales are told to these networks. Anything else makes TrackEvent
+// return an *Invalid of the field consent.
+type Consent = core.Consent
+
+// The answers that name no network.
+const (
+	ConsentGranted = core.ConsentGranted
+	ConsentDenied  = core.ConsentDenied
+	ConsentUnknown = core.ConsentUnknown
+)
+
+// NetworkIDs is how advertising networks know the browser, for Event.Context.Networks: what their cookies hold. Each is
+// kept where Event.Consent has its network; what no such cookie holds is left out.
+type NetworkIDs = core.NetworkIDs
+
 // Invalid is the error of an event that the edge would refuse, with a stable code
 // and the field. Use errors.As to get it.
 type Invalid = core.Violation

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -18,22 +20,34 @@ import (
 
 const now = 1_780_000_000_123 // 2026-05-28T20:26:40.123Z
 
-// module builds the reactor and starts it, as a browser's worker does.
-func module(t *testing.T) func(body string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "core.wasm")
+// reactor is the program, built as sdk-js/build does.
+var reactor = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "tributary-wasm-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "core.wasm")
 	build := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-gcflags=all=-l", "-ldflags", "-s -w", "-o", file, ".")
-	// as sdk-js/build does
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the reactor: %v\n%s", err, out)
+		return nil, fmt.Errorf("build the reactor: %w\n%s", err, out)
 	}
-	binary, err := os.ReadFile(file)
+	return os.ReadFile(file)
+})
+
+// machine keeps the reactor's machine code, which wazero's compiler makes once for all tests.
+var machine = wazero.NewCompilationCache()
+
+// module starts a reactor of its own, as a browser's worker does.
+func module(t *testing.T) func(body string) string {
+	t.Helper()
+	binary, err := reactor()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	runtime := wazero.NewRuntime(ctx)
+	runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCompilationCache(machine))
 	t.Cleanup(func() { _ = runtime.Close(ctx) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, runtime)
 	m, err := runtime.InstantiateWithConfig(ctx, binary, wazero.NewModuleConfig().WithStartFunctions("_initialize"))

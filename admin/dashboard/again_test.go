@@ -30,7 +30,7 @@ func TestPagesShowByThemselvesWhatIsDone(t *testing.T) {
 	s.Close(s.live)
 	s.Ask(s.live, ana, "BRL", now.AddDate(0, 0, -1).Format(time.DateOnly), 0)
 
-	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(2 * time.Minute)
 	s.enter(page)
 
 	page.MustNavigate(s.url + "/dashboard/statements?company=" + s.live).MustWaitLoad()
@@ -72,7 +72,7 @@ func TestAPageThatAsksForItselfTakesNothingAway(t *testing.T) {
 	s.Close(s.live)
 	s.Ask(s.live, dora, "BRL", time.Now().AddDate(0, 0, -1).Format(time.DateOnly), 0)
 
-	page := devtest.Browser(t).MustPage("").Timeout(2 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(2 * time.Minute)
 	s.enter(page)
 	// Of the page's own timers and requests, how many there were; a request may be given an answer.
 	page.MustEvalOnNewDocument(`

@@ -201,3 +201,40 @@ func (s *site) cpu(b *testing.B) (sum time.Duration) {
 	}
 	return sum
 }
+
+// BenchmarkImport imports 5,000 lines of 16 columns into a store with 40,000 orders, and then the same file again, of which nothing is
+// new. Each is to take less than the time that an import has, on two busy cores.
+func BenchmarkImport(b *testing.B) {
+	s := newBenchSite(b)
+	beto := s.Influencer(s.live, "Beto")
+	for i, influencer := range []string{beto, ""} {
+		o := reporttest.Order{CompanyID: s.live, ID: fmt.Sprint("many", i), TotalMinor: 8990, EmailKey: fmt.Sprint("k1:", i)}
+		if influencer != "" {
+			o.InfluencerID, o.Evidence, o.CommissionMinor = influencer, "coupon", 899
+		}
+		s.Put(o)
+		s.Multiply(s.live, o.ID, 20_000-1, 90*24*time.Hour)
+	}
+	s.Analyze()
+	var file strings.Builder
+	file.WriteString("name,category,campaign,links,coupon,coupon_start,var_fee,fixed_fee,value,frequency,email,phone,pix_type,pix_key," +
+		"handles,notes\n")
+	for i := range 5000 {
+		fmt.Fprintf(&file, "Partner %d,Fashion,Summer,https://loja.example.com/%d,CODE%d,2026-11-01,10,2.50,500.00,monthly,p%d@example.com,"+
+			"+55119%08d,email,p%d@example.com,@partner%d,a note\n", i, i, i, i, i, i, i)
+	}
+	client := s.loggedIn()
+	client.Timeout = 0
+	for _, want := range []int{http.StatusSeeOther, http.StatusUnprocessableEntity} { // nothing is stored of what says nothing new
+		b.Run(http.StatusText(want), func(b *testing.B) {
+			began, before := time.Now(), s.cpu(b)
+			for range 1 { // b.N imports of the same lines would be the second case
+				if status, text := s.upload(client, file.String(), "step", "save"); status != want {
+					b.Fatalf("%d: %.3000s", status, text)
+				}
+			}
+			b.ReportMetric(time.Since(began).Seconds(), "s/import")
+			b.ReportMetric((s.cpu(b) - before).Seconds(), "cpu-s/import")
+		})
+	}
+}

@@ -20,7 +20,7 @@ import (
 
 func TestASaleAppearsOnTheOpenPage(t *testing.T) {
 	s := newSite(t)
-	browser := devtest.Browser(t)
+	browser := devtest.Shell(t)
 	page := browser.MustPage("").Timeout(3 * time.Minute)
 	violations := make(chan string, 100)
 	go page.EachEvent(func(e *proto.LogEntryAdded) { violations <- e.Entry.Text },

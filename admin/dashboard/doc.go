@@ -5,7 +5,7 @@
 //
 // This package is the entrance: it makes the pages of each subject, puts their routes
 // behind the log-in, and opens the websocket of package live. A subject is a package
-// below: login, rules, money, report, events. What they share is package site.
+// below: login, rules, money, report, events, shops. What they share is package site.
 //
 // What belongs below here: HTTP, HTML, sessions, and the wording of pages. Data comes
 // from a Database, of which each subject names the methods that it needs. No SQL, no

@@ -313,7 +313,7 @@ func TestEventsAppearOnTheOpenPage(t *testing.T) {
 	s.kafka.real = true
 	s.kafka.open()
 	s.Influencer(s.live, "Ana Prado")
-	browser := devtest.Browser(t)
+	browser := devtest.Shell(t)
 	page := browser.MustPage("").Timeout(3 * time.Minute)
 	complaints := make(chan string, 100)
 	go page.EachEvent(func(e *proto.LogEntryAdded) { complaints <- e.Entry.Text },

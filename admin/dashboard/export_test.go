@@ -8,6 +8,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
+	"github.com/tributary-io/tributary/admin/dashboard/shops"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 )
 
@@ -23,7 +24,7 @@ type Route struct {
 func MemberRoutes() (list []Route) {
 	shared := &site.Site{}
 	s := &Server{login: &login.Pages{Site: shared}, rules: &rules.Pages{Site: shared}, money: &money.Pages{Site: shared},
-		report: &report.Pages{Site: shared}, events: &events.Pages{Site: shared}}
+		report: &report.Pages{Site: shared}, events: &events.Pages{Site: shared}, shops: &shops.Pages{Site: shared}}
 	for _, r := range s.memberRoutes() {
 		list = append(list, Route{r.Pattern, r.Owner, r.Pays, r.Always})
 	}

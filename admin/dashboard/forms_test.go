@@ -119,7 +119,7 @@ func TestOrdersAreFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner, at := s.loggedIn(), "?company="+s.live
-	if text := s.readAs(owner, "/dashboard/orders"+at); !contains(text, "No order yet", "Connect your shop") {
+	if text := s.readAs(owner, "/dashboard/orders"+at); !contains(text, "No order yet", "Prepare your shop") {
 		t.Errorf("without an order: %s", text)
 	}
 	if text := s.readAs(owner, "/dashboard/orders"+at+"&status=2"); !contains(text, "No order for these filters") {

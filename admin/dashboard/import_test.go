@@ -13,13 +13,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/text/encoding/charmap"
 
+	"github.com/tributary-io/tributary/admin/dashboard"
 	"github.com/tributary-io/tributary/admin/spreadsheet"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/test/await"
 )
 
@@ -113,6 +116,13 @@ func TestASpreadsheetIsUploaded(t *testing.T) {
 	}
 }
 
+// carriedBook is what the page carries of a workbook with several sheets.
+func carriedBook(text string) string {
+	_, book, _ := strings.Cut(text, `name="book" value="`)
+	book, _, _ = strings.Cut(book, `"`)
+	return html.UnescapeString(book)
+}
+
 // workbook is an Excel workbook with two sheets, of which the first has these rows. Style 1 is a day, 2 a percentage.
 func (s *site) workbook(rows string) string {
 	s.t.Helper()
@@ -120,9 +130,12 @@ func (s *site) workbook(rows string) string {
 	w := zip.NewWriter(&file)
 	for name, text := range map[string]string{
 		"_rels/.rels":     `<a><Relationship Id="r" Target="xl/workbook.xml" Type="http://a/officeDocument"/></a>`,
-		"xl/workbook.xml": `<workbook><sheets><sheet name="Parceiras" r:id="a"/><sheet name="Notas" r:id="a"/></sheets></workbook>`,
+		"xl/workbook.xml": `<workbook><sheets><sheet name="Parceiras" r:id="a"/><sheet name="Notas &amp; mais" r:id="c"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels": `<a><Relationship Id="a" Target="sheet.xml" Type="http://a/worksheet"/>` +
-			`<Relationship Id="b" Target="styles.xml" Type="http://a/styles"/></a>`,
+			`<Relationship Id="b" Target="styles.xml" Type="http://a/styles"/>` +
+			`<Relationship Id="c" Target="second.xml" Type="http://a/worksheet"/></a>`,
+		"xl/second.xml": `<a><row><c t="str"><v>Observações</v></c><c t="str"><v>Nome</v></c><c t="str"><v>Cupom</v></c></row>` +
+			`<row><c t="str"><v>paga no dia 5</v></c><c t="str"><v>Dora Lima</v></c><c t="str"><v>DORA5</v></c></row></a>`,
 		"xl/styles.xml": `<a><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="10"/></cellXfs></a>`,
 		"xl/sheet.xml":  "<a>" + rows + "</a>",
 	} {
@@ -145,11 +158,11 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 		s := newSite(t)
 		owner := s.loggedIn()
 		refused := []string{"29.8950&#34;: can have at most 2", "format the column as text"}
-		said := []string{"The sheet “Parceiras” was read, the first of 2", "1 line can be imported"}
+		said := []string{"Sheet of the workbook", "1 line can be imported"}
 		if portuguese {
 			s.inPortuguese(owner)
 			refused = []string{"29,8950&#34;: pode ter no máximo 2", "formate a coluna como texto"}
-			said = []string{"Foi lida a planilha “Parceiras”, a primeira de 2", "1 linha pode ser importada"}
+			said = []string{"Planilha do arquivo", "1 linha pode ser importada"}
 		}
 		header := "<row>"
 		for _, name := range []string{"Nome", "Cupom", "Cupom de", "Comissão", "Valor por venda", "Valor fixo", "Frequência", "Celular", "CPF"} {
@@ -162,9 +175,8 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 		if status != http.StatusOK || !contains(text, said[0], said[1]) {
 			t.Fatalf("%d: %s", status, text)
 		}
-		_, carried, _ := strings.Cut(text, "<textarea name=\"text\" hidden>\n")
-		carried, _, _ = strings.Cut(carried, "</textarea>")
-		if status, text = s.upload(owner, "", "text", html.UnescapeString(carried), "step", "save"); status != http.StatusSeeOther {
+		status, text = s.upload(owner, "", "book", carriedBook(text), "sheet", "Parceiras", "sheet_read", "Parceiras", "step", "save")
+		if status != http.StatusSeeOther {
 			t.Fatalf("%d: %s", status, text)
 		}
 		want := []string{"Júlia Conceição", "JULIA10,2026-11-01,", "12.5,2.50,1234.50,monthly", "+5511988887766", "529.982.247-25"}
@@ -186,124 +198,36 @@ func TestAWorkbookIsUploaded(t *testing.T) {
 	}
 }
 
-// wholeFile has all that an import can say, in Portuguese: two coupons, an amount that is owed, a campaign with an
-// agreement of its own, one who has an agreement alone, and a name that a spreadsheet would take for a formula.
-const wholeFile = "Nome;Categoria;Campanha;Id da campanha;Links;Cupom;Início do cupom;Fim do cupom;Comissão %;Valor por pedido;" +
-	"Valor fixo;Frequência;Devido desde;Início do acordo;Fim do acordo;Só com cupom;Só na campanha;E-mail;Telefone;CPF;Tipo da chave;" +
-	"Chave Pix;Instagram;Observações\r\n" +
-	"Ana Prado;Moda;;;https://loja.example.com/a https://loja.example.com/b;ANA10;01/11/2026;30/11/2026;12,5;2,50;;;;01/11/2026;;sim;;" +
-	"ana@example.com;(11) 98888-7766;529.982.247-25;CPF;529.982.247-25;@ana @ana.prado;paga no dia 5\r\n" +
-	"Ana Prado;;;;;ANA20;01/12/2026;;;;1.500,00;mensal;01/01/2027;01/12/2026;;;;;;;;;;\r\n" +
-	"Ana Prado;;Verão;verao-27;https://loja.example.com/verao;;;;20;;;;;15/12/2026;31/01/2027;;sim;;;;;;;\r\n" +
-	"=Beto;;;;;;;;;;300;por semana;;01/12/2026;;;;;;;;;;\r\n"
-
-// The file of influencers is read again: another store that imports it has the same influencers, and the same file.
-func TestTheInfluencersFileIsTheirImport(t *testing.T) {
-	t.Parallel()
-	for _, portuguese := range []bool{true, false} {
-		exported := wholeFile
-		var files []string
-		for range 2 {
-			s := newSite(t)
-			owner := s.loggedIn()
-			if portuguese || len(files) == 0 {
-				s.inPortuguese(owner)
-			}
-			if status, text := s.upload(owner, exported, "step", "save"); status != http.StatusSeeOther || !slices.Contains(s.names(), "=Beto") {
-				t.Fatalf("%d: %s", status, text)
-			}
-			if len(files) == 0 && !portuguese {
-				s.inEnglish(owner)
-			}
-			exported = s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
-			files = append(files, withoutIDs(t, exported))
-		}
-		if files[0] != files[1] {
-			t.Errorf("the file:\n%s\nof those imported from it:\n%s", files[0], files[1])
-		}
-		want := []string{"\"1500,00\";por mês;01/01/2027;01/12/2026", "ANA10;01/11/2026;30/11/2026;12,5;2,50", "Verão", "'=Beto", "300,00",
-			"@ana @ana.prado"}
-		if !portuguese {
-			want = []string{"1500.00,monthly,2027-01-01,2026-12-01", "ANA10,2026-11-01,2026-11-30,12.5,2.50", "'=Beto", "300.00"}
-		}
-		for _, part := range want {
-			if !strings.Contains(strings.ReplaceAll(files[0], `"`, ""), strings.ReplaceAll(part, `"`, "")) {
-				t.Errorf("the file has no %s: %s", part, files[0])
-			}
-		}
-	}
-}
-
-// revision is that of the store's rules: each change has one.
-func (s *site) revision() int64 {
-	s.t.Helper()
-	company, err := s.DB.Company(s.t.Context(), s.live)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return company.RulesRev
-}
-
-// The store's own file says nothing new to it: nothing is added twice, in whole or beside something new.
-func TestTheInfluencersFileChangesNothingInItsStore(t *testing.T) {
-	t.Parallel()
-	for _, portuguese := range []bool{true, false} {
-		s := newSite(t)
-		owner := s.loggedIn()
-		s.inPortuguese(owner)
-		if status, text := s.upload(owner, wholeFile, "step", "save"); status != http.StatusSeeOther {
-			t.Fatalf("%d: %s", status, text)
-		}
-		none, some := "%d linhas sem mudança", "1 linha pode ser importada"
-		if !portuguese {
-			s.inEnglish(owner)
-			none, some = "%d lines without a change", "1 line can be imported"
-		}
-		exported := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
-		before := s.revision()
-		none = fmt.Sprintf(none, strings.Count(exported, "\n")-1)
-		if status, text := s.upload(owner, exported); status != http.StatusOK || !contains(text, none) {
-			t.Errorf("%d: %s", status, text)
-		}
-		if status, text := s.upload(owner, exported, "step", "save"); status != http.StatusUnprocessableEntity || s.revision() != before {
-			t.Errorf("%d, revision %d, want %d: %s", status, s.revision(), before, text)
-		}
-		separator := map[bool]string{true: ";", false: ","}[portuguese]
-		added := exported + "Zoe" + strings.Repeat(separator, 4) + "ZOE\r\n"
-		if status, text := s.upload(owner, added); !contains(text, some) {
-			t.Errorf("%d: %s", status, text)
-		}
-		if status, text := s.upload(owner, added, "step", "save"); status != http.StatusSeeOther || s.revision() != before+1 {
-			t.Errorf("%d, revision %d, want %d: %s", status, s.revision(), before+1, text)
-		}
-		again := s.readRaw(owner, "/dashboard/influencers.csv?company="+s.live)
-		for line := range strings.Lines(exported) {
-			if strings.Count(again, line) != strings.Count(exported, line) {
-				t.Errorf("%q is not there as before: %s", line, again)
-			}
-		}
-	}
-}
-
-// A shop's file without first days of agreements is read on another day: what is in force is not agreed on again, which would
-// pay both.
-func TestTheSameAgreementIsNotMadeAgainLater(t *testing.T) {
+// Of several sheets one is chosen; what the page before showed of another one is never stored, nor are its columns read so.
+func TestASheetOfAWorkbookIsChosen(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
-	if status, text := s.upload(owner, "name,coupon,var_fee,monthly,cost_start\nAna Prado,ANA10,10,500,2026-01-01\n",
-		"step", "save"); status != http.StatusSeeOther {
+	s.inPortuguese(owner)
+	before := len(s.names())
+	// The first sheet is no list: the page still offers the others.
+	status, text := s.upload(owner, s.workbook(`<row><c t="str"><v>Assunto</v></c></row><row><c t="str"><v>nada</v></c></row>`))
+	if status != http.StatusUnprocessableEntity || !contains(text, "nenhuma coluna é lida como o nome") ||
+		!strings.Contains(text, `<option value="Parceiras" selected>`) || !strings.Contains(text, `<option value="Notas &amp; mais">`) {
 		t.Fatalf("%d: %s", status, text)
 	}
-	before := s.revision()
-	for file, want := range map[string]string{
-		"name,coupon,var_fee,monthly\nAna Prado,ANA10,10,500\n":                                       "1 line without a change",
-		"name,coupon,var_fee,monthly\nAna Prado,ANA10,12,500\n":                                       "1 line can be imported",
-		"name,coupon,var_fee,value,frequency,cost_start\nAna Prado,ANA10,10,500,monthly,2025-12-01\n": "1 line can be imported",
-	} {
-		if status, text := s.upload(owner, file); !contains(text, want) || s.revision() != before {
-			t.Errorf("%q: %d: %s", file, status, text)
-		}
+	book := carriedBook(text)
+	status, text = s.upload(owner, "", "book", book, "sheet", "Notas & mais", "sheet_read", "Parceiras", "column-0", "name", "step", "save")
+	if status != http.StatusOK || !contains(text, "1 linha pode ser importada", "Nada foi gravado ainda") || len(s.names()) != before ||
+		!strings.Contains(text, `<option value="Notas &amp; mais" selected>`) {
+		t.Fatalf("%d, %q: %s", status, s.names(), text)
+	}
+	if status, text = s.upload(owner, "", "book", book, "sheet", "Preços", "sheet_read", "Preços", "step", "save"); status !=
+		http.StatusUnprocessableEntity || !contains(text, "não tem a planilha visível “Preços”") || !contains(text, "Planilha do arquivo") {
+		t.Errorf("%d: %s", status, text)
+	}
+	if status, text = s.upload(owner, "", "book", "no base64", "step", "save"); status != http.StatusBadRequest {
+		t.Errorf("%d: %s", status, text)
+	}
+	status, text = s.upload(owner, "", "book", book, "sheet", "Notas & mais", "sheet_read", "Notas & mais", "column-0", "notes",
+		"column-1", "name", "step", "save")
+	if status != http.StatusSeeOther || !slices.Contains(s.names(), "Dora Lima") || len(s.names()) != before+1 {
+		t.Errorf("%d, %q: %s", status, s.names(), text)
 	}
 }
 
@@ -340,31 +264,6 @@ func TestContactsAreAddedByAnImport(t *testing.T) {
 	}
 }
 
-// The file that shows how one looks is one.
-func TestTheModelFileIsImported(t *testing.T) {
-	t.Parallel()
-	for _, portuguese := range []bool{true, false} {
-		s := newSite(t)
-		owner := s.loggedIn()
-		want := []string{"Download a model file", "Coupon · Coupon: from"}
-		if portuguese {
-			s.inPortuguese(owner)
-			want = []string{"Baixar um arquivo de modelo", "Cupom · Cupom: de"}
-		}
-		if text := s.readRaw(owner, "/dashboard/influencers/import?company="+s.live); !contains(text, want...) {
-			t.Errorf("%s", text)
-		}
-		model := s.readRaw(owner, "/dashboard/influencers/import/model.csv?company="+s.live)
-		if status, text := s.upload(owner, model); status != http.StatusOK || strings.Contains(text, "class=\"caution\"") {
-			t.Errorf("%d: %s", status, text)
-		}
-		if status, text := s.upload(owner, model, "step", "save"); status != http.StatusSeeOther ||
-			!slices.ContainsFunc(s.names(), func(name string) bool { return strings.HasPrefix(name, "Ana Prado (") }) {
-			t.Errorf("%d: %s\n%s", status, text, model)
-		}
-	}
-}
-
 // A link is taken as people type it, without its scheme, by the form as by the import.
 func TestLinksNeedNoScheme(t *testing.T) {
 	t.Parallel()
@@ -381,16 +280,6 @@ func TestLinksNeedNoScheme(t *testing.T) {
 	if !contains(exported, "https://loja.example.com/a,", "https://loja.example.com/b,") {
 		t.Errorf("%s", exported)
 	}
-}
-
-// withoutIDs is a file without the influencers' ids, which are the last column.
-func withoutIDs(t *testing.T, file string) string {
-	t.Helper()
-	lines := strings.Split(strings.TrimSpace(file), "\n")
-	for i, line := range lines {
-		lines[i] = line[:strings.LastIndexAny(line, ",;")]
-	}
-	return strings.Join(lines, "\n")
 }
 
 func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {
@@ -417,41 +306,75 @@ func TestWhatIsNoSpreadsheetIsRefused(t *testing.T) {
 	}
 }
 
+// heldStore holds the row of the store's company, and returns what lets it go.
+func (s *site) heldStore() (waiting func() bool, release func()) {
+	s.t.Helper()
+	conn, err := pgx.Connect(s.t.Context(), s.DSN)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(s.t.Context())
+	if err == nil {
+		_, err = tx.Exec(s.t.Context(), `select 1 from company where company_id = $1 for update`, s.live)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return func() bool {
+			var n int
+			err := tx.QueryRow(s.t.Context(),
+				`select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).Scan(&n)
+			return err != nil || n == 1
+		}, func() {
+			if err := tx.Rollback(s.t.Context()); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+}
+
+// An import that has no time says so, and loses nothing: the file and how its columns are read are sent again.
+func TestAnImportWithoutTimeKeepsTheFile(t *testing.T) {
+	t.Parallel()
+	s := newSiteWith(t, preview.Limits{}, func(c *dashboard.Config) { c.ImportTime = time.Second })
+	owner := s.loggedIn()
+	owner.Timeout = 0
+	s.inPortuguese(owner)
+	_, release := s.heldStore()
+	status, text := s.upload(owner, brazilianFile, "step", "save", "column-1", "notes")
+	release()
+	if status != http.StatusServiceUnavailable || !contains(text, "Não deu tempo de terminar", "O arquivo continua aqui",
+		"Júlia Conceição;12.000", `value="notes" selected`) || len(s.names()) != 0 {
+		t.Fatalf("%d %s", status, text)
+	}
+	form := strings.Split(text, "<form method=\"post\" enctype")[1]
+	file, _, _ := strings.Cut(strings.Split(form, "<textarea name=\"text\" hidden>\n")[1], "</textarea>")
+	await.Until(t, await.Long, func() bool {
+		status, text = s.upload(owner, "", "text", html.UnescapeString(file), "step", "save", "column-1", "notes")
+		return status == http.StatusSeeOther
+	}, func() string { return fmt.Sprintf("%d %s", status, text) })
+	if names := s.names(); len(names) != 2 {
+		t.Errorf("%q", names)
+	}
+}
+
 // Whoever sends one import after another has the connection of one.
 func TestAPersonHasOneImportAtATime(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	owner := s.loggedIn()
 	owner.Timeout = 0
-	conn, err := pgx.Connect(t.Context(), s.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	tx, err := conn.Begin(t.Context())
-	if err == nil {
-		_, err = tx.Exec(t.Context(), `select 1 from company where company_id = $1 for update`, s.live)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting, release := s.heldStore()
 	first := make(chan int)
 	go func() {
 		status, _ := s.upload(owner, brazilianFile)
 		first <- status
 	}()
-	await.Until(t, await.Long, func() bool {
-		var waiting int
-		err = tx.QueryRow(t.Context(), `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`).
-			Scan(&waiting)
-		return err != nil || waiting == 1
-	}, func() string { return "the first import does not wait for the store's lock" })
-	if status, _ := s.upload(owner, brazilianFile); err != nil || status != http.StatusServiceUnavailable {
-		t.Errorf("the second import: %d, %v", status, err)
+	await.Until(t, await.Long, waiting, func() string { return "the first import does not wait for the store's lock" })
+	if status, _ := s.upload(owner, brazilianFile); status != http.StatusServiceUnavailable {
+		t.Errorf("the second import: %d", status)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	release()
 	if status := <-first; status != http.StatusOK {
 		t.Errorf("the first import: %d", status)
 	}

@@ -112,7 +112,7 @@ func TestSignsOfOneInfluencer(t *testing.T) {
 // takePictures shows a page to people who look at pictures, and checks that it fits a phone.
 func (s *site) takePictures(t *testing.T, path, name string) {
 	t.Helper()
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	s.enter(page)
 	page.MustNavigate(s.url + path).MustWaitLoad()
 	page.MustEval(`() => document.querySelectorAll('details.adding, details.numbers').forEach(d => d.open = true)`)

@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -276,7 +276,7 @@ func TestALongStatementHasPagesAndAWholeCSV(t *testing.T) {
 
 // The page is readable on a phone and on paper, and the browser obeys its policy.
 func TestALinkedStatementFitsAPhoneAndAPage(t *testing.T) {
-	browser := devtest.Browser(t)
+	browser := devtest.Shell(t)
 	s := newLinkedSite(t, 3)
 	s.Put(reporttest.Order{CompanyID: s.live, ID: strings.Repeat("long-", 40), CreatedAt: mayDay.AddDate(0, 0, -40), TotalMinor: 20000,
 		InfluencerID: s.ana, Evidence: "coupon", CommissionMinor: 999_999_999_999})

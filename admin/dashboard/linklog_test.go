@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
 // brokenStore fails when it is asked for a linked statement.

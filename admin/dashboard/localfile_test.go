@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
@@ -22,8 +23,9 @@ func (s *site) sells() {
 	s.leak(time.Date(2026, 11, 19, 14, 0, 0, 0, time.UTC))
 }
 
-// notLocal is a cell as files in English have it: a number with a point, an instant, or the name of a value.
-var notLocal = regexp.MustCompile(`^-?[0-9]+\.[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?$|^[a-z]+(_[a-z]+)+$|^(true|false)$`)
+// notLocal is a cell as files in English have it: a number with a point, an instant, or the name of a value;
+// an id begins with one letter.
+var notLocal = regexp.MustCompile(`^-?[0-9]+\.[0-9]+$|^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.*)?$|^[a-z]{2,}(_[a-z]+)+$|^(true|false)$`)
 
 // files are the addresses of all files but those of one statement.
 func (s *site) files() (paths []string) {
@@ -46,6 +48,12 @@ func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.sells()
+	s.Cost(s.live, s.Influencer(s.live, "Dora Lima"), "", 3000, commerce.Daily, "2026-11-19")
+	if err := s.DB.AddAdditionalCost(t.Context(), commerce.Author{CompanyID: s.live, Actor: "test", At: time.Now()}, commerce.AdditionalCost{
+		ID: "6f0f7c86-0d3f-4a8e-9c57-0a6a6c1f7b11", Name: "Aluguel", Category: "Loja", ValueMinor: 310000,
+		Frequency: commerce.Specific, StartDate: "2026-11-18"}); err != nil {
+		t.Fatal(err)
+	}
 	client := s.loggedIn()
 	s.inPortuguese(client)
 	read := func(path string) [][]string {
@@ -77,6 +85,16 @@ func TestFilesInPortugueseOpenInABrazilianSpreadsheet(t *testing.T) {
 	}
 	for _, path := range s.files() {
 		read(path)
+	}
+	var kinds []string
+	costs := read("/dashboard/report.csv?company=" + s.live + "&report=costs")
+	for _, line := range costs[1:] {
+		if kind := line[slices.Index(costs[0], "Tipo")]; kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if slices.Sort(kinds); !slices.Equal(kinds, []string{"outro custo", "valor fixo de influenciador"}) {
+		t.Errorf("kinds of costs: %q", kinds)
 	}
 	orders := read("/dashboard/orders.csv?company=" + s.live)
 	row := map[string]string{}

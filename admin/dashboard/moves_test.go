@@ -192,6 +192,24 @@ func TestAPreviewSaysWhatItLeavesOut(t *testing.T) {
 		!contains(text, "The change concerns 3 orders. Only the newest 2 were computed", "the other 1 is not") {
 		t.Errorf("%d %s", status, text)
 	}
+	// Finding S3-12: a setting that counts from now on concerns no order that is there; the shop's own hosts concern all.
+	settings := func(change map[string]string) (int, string) {
+		t.Helper()
+		status, text, _ := s.send(owner, "/dashboard/settings?company="+s.live, typedSettings(change))
+		return status, text
+	}
+	settings(nil)
+	if status, text := settings(map[string]string{"hold_days": "60", "step": ""}); status != http.StatusSeeOther {
+		t.Errorf("another hold: %d %s", status, words(text))
+	}
+	if company, err := s.DB.Company(t.Context(), s.live); err != nil || company.HoldDays != 60 {
+		t.Errorf("%+v, %v", company.Settings, err)
+	}
+	if status, text := settings(map[string]string{"hold_days": "60", "hosts": "loja.example.com blog.example.com", "step": ""}); status !=
+		http.StatusOK || !contains(text, "The change concerns 3 orders. Only the newest 2 were computed") ||
+		contains(text, "These are the orders") {
+		t.Errorf("another host: %d %s", status, words(text))
+	}
 	release := s.HoldRules(s.live)
 	status, text, _ := s.send(owner, path, fresh())
 	release()
@@ -207,7 +225,7 @@ func TestAPreviewSaysWhatItLeavesOut(t *testing.T) {
 func TestAPreviewIsShownBeforeSaving(t *testing.T) {
 	s := newSite(t)
 	s.soldWith("FRESH10", "gid://shop/Order/550000000001", "1002", "1003")
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	page.MustNavigate(s.url + "/dashboard/influencers?company=" + s.live).MustWaitLoad()

@@ -145,7 +145,7 @@ func TestEveryCurrencyAndEveryZeroIsTold(t *testing.T) {
 }
 
 func TestLongAmountsStayInTheirPlaces(t *testing.T) {
-	browser := devtest.Browser(t)
+	browser := devtest.Shell(t)
 	s := newSite(t)
 	putOdd(s)
 	ana := s.Influencer(s.live, "Beatriz Nascimento")

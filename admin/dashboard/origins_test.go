@@ -74,7 +74,7 @@ func TestEventsOfPagesThatMaySendNothingAreInTheLog(t *testing.T) {
 	for query, want := range map[string]bool{"": true, "&show=rejected": true, "&show=event": false} {
 		text := s.readAs(owner, "/dashboard/events?company="+s.live+query)
 		if contains(text, "12 events of pages that may not send", "https://outra.com.br", "3 events of pages that may not send",
-			"Connect your shop”") != want {
+			"Prepare your shop”") != want {
 			t.Errorf("%q reads %s", query, text)
 		}
 		if strings.Contains(text, "\u202e") {
@@ -119,7 +119,7 @@ func TestAnAddressOfTheShopIsRemoved(t *testing.T) {
 	}
 }
 
-// refusedPages fills the page "Connect your shop": addresses, and pages that may send nothing.
+// refusedPages fills the page "Prepare your shop": addresses, and pages that may send nothing.
 func (s *site) refusedPages() {
 	s.t.Helper()
 	change := func(now *commerce.Settings) {

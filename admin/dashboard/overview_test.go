@@ -209,7 +209,7 @@ func overviewOrFile(parameter string) string {
 func TestAnEmptyOverviewSaysHowToBegin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	if page := s.read("/dashboard/overview"); !contains(page, "Your numbers begin with the first order", "Connect your shop") {
+	if page := s.read("/dashboard/overview"); !contains(page, "Your numbers begin with the first order", "Prepare your shop") {
 		t.Errorf("it reads %q", page)
 	}
 }

@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
@@ -270,6 +271,59 @@ func TestTheFilesOfListsHaveWhatTheirPagesShow(t *testing.T) {
 			}
 			if compared < 3 {
 				t.Errorf("%s: %d numbers are compared", name, compared)
+			}
+		}
+	}
+}
+
+// Of many influencers the page shows the first ten of each table, with the totals of all, says so, and leads to all. The file has
+// them either way.
+func TestTheOverviewShowsTheFirstRowsOfMany(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.setClock(time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC))
+	for i := range 13 {
+		name := fmt.Sprintf("Parceira %02d", i)
+		id := s.Influencer(s.live, name)
+		c := facts.Credit{Channel: name, InfluencerID: id}
+		for k := range c.Parts {
+			c.Parts[k] = facts.Part{Given: true, Minor: int64(100-i) * 1000}
+		}
+		s.Sum(s.live, rollup.Order{Outcome: &facts.Outcome{Day: "2026-11-19", Currency: commerce.BRL, TotalMinor: int64(100-i) * 1000,
+			Credits: []facts.Credit{c}, Payout: facts.Payout{State: facts.PayoutEarned, InfluencerID: id, CommissionMinor: 100}}})
+	}
+	client := s.loggedIn()
+	for _, portuguese := range []bool{false, true} {
+		said, channels, all, comma := "Shows 10 of 13 influencers; the other 3 have R$ 2,670.00 together. The file has all.",
+			"Shows 10 of 13 rows. The file has all.", "Show all", ','
+		if portuguese {
+			s.inPortuguese(client)
+			said, channels, all, comma = "Mostra 10 de 13 influenciadores; os outros 3 têm R$ 2.670,00 no total. O arquivo tem todos.",
+				"Mostra 10 de 13 linhas. O arquivo tem todas.", "Mostrar tudo", ';'
+		}
+		page := s.readPage(client, "/dashboard/overview?company="+s.live)
+		if text := strings.ReplaceAll(page, "\u00a0", " "); !contains(text, said, channels, ">"+all+"</a>") {
+			t.Fatalf("the page does not say what it leaves out: %s", text)
+		}
+		_, link, _ := strings.Cut(page, `The file has all. <a href="`)
+		if portuguese {
+			_, link, _ = strings.Cut(page, `O arquivo tem todos. <a href="`)
+		}
+		link, _, _ = strings.Cut(link, "#")
+		whole := s.readPage(client, html.UnescapeString(link))
+		if contains(whole, ">"+all+"</a>") {
+			t.Error("the page with all rows leads to all of them")
+		}
+		few, many := tablesWithFiles(page), tablesWithFiles(whole)
+		if len(few) != 2 || len(many) != 2 {
+			t.Fatalf("%d and %d tables have files", len(few), len(many))
+		}
+		for path, rows := range few {
+			file := tableOf(t, s.readRaw(client, path), comma)
+			every := many[path]
+			if len(every) != len(file) || len(rows) != len(every)-3 || !slices.Equal(rows[len(rows)-1], every[len(every)-1]) ||
+				!slices.EqualFunc(rows[:11], every[:11], slices.Equal[[]string]) {
+				t.Errorf("%s: %d rows of %d, the file has %d: %q", path, len(rows), len(every), len(file), rows)
 			}
 		}
 	}

@@ -95,6 +95,26 @@ func TestAnArchivedInfluencerIsTakenBack(t *testing.T) {
 			t.Errorf("%q: %d", id, status)
 		}
 	}
+	// Whose name somebody else has now, or had, is not taken back: the page says who that is, and what to do.
+	author := commerce.Author{CompanyID: s.live, Actor: "cli", At: time.Now()}
+	if _, err := s.DB.ArchiveInfluencer(t.Context(), author, "Ana Prado", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.Influencer(s.live, "ana prado")
+	refused := func(words string) {
+		t.Helper()
+		if status, text, _ := s.send(owner, "/dashboard/influencer/restore"+at, nil); status != http.StatusConflict || !contains(text, words) {
+			t.Errorf("%d, want %q in %s", status, words, text)
+		}
+	}
+	refused("“Ana Prado” is now the name of an influencer who was registered later. Archive that one first")
+	if err := s.DB.UpdateInfluencer(t.Context(), author, "ana prado", commerce.InfluencerChange{Name: "Ana Lima"}); err != nil {
+		t.Fatal(err)
+	}
+	refused("“Ana Prado” was the name of Ana Lima before a rename")
+	s.inPortuguese(owner)
+	refused("“Ana Prado” foi o nome de Ana Lima antes de ser renomeado")
+	s.inEnglish(owner)
 }
 
 // The person of an influencer is erased by an owner who types the name.

@@ -46,7 +46,7 @@ func TestJourneysAreDrawn(t *testing.T) {
 	} {
 		s.cameBy(day, j.orders, j.channels...)
 	}
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	page.MustNavigate(s.url + "/dashboard/paths?company=" + s.live).MustWaitLoad()

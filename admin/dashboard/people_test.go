@@ -46,7 +46,7 @@ func TestSomebodyComesInByALink(t *testing.T) {
 			t.Errorf("%q: %d, want %d with %q", password, status, want, words)
 		}
 	}
-	f("short", http.StatusUnprocessableEntity, "10 to 256")
+	f("short", http.StatusUnprocessableEntity, "10 characters or more, and 256 bytes")
 	f(testPassword, http.StatusSeeOther, "")
 	f(testPassword, http.StatusNotFound, "cannot be used")
 	if text := s.readAs(visitor, "/dashboard/"); !contains(text, "Today") {
@@ -189,7 +189,7 @@ func TestOnesOwnPasswordAndSessions(t *testing.T) {
 		t.Errorf("the account reads %q", text)
 	}
 	f("wrong", "another long password", http.StatusUnprocessableEntity, "this is not your password")
-	f(testPassword, "short", http.StatusUnprocessableEntity, "10 to 256")
+	f(testPassword, "short", http.StatusUnprocessableEntity, "10 characters or more, and 256 bytes")
 	f(testPassword, "another long password", http.StatusSeeOther, "")
 	if answer, err := other.Get(s.url + "/dashboard/"); err != nil || answer.StatusCode != http.StatusSeeOther {
 		t.Errorf("the other session: %v, %v", answer, err)

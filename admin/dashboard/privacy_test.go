@@ -50,7 +50,31 @@ func TestAPersonIsErasedOnThePage(t *testing.T) {
 	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(log, "Customer to be erased") {
 		t.Errorf("the log before: %s", log)
 	}
+	s.Put(reporttest.Order{CompanyID: s.live, ID: "hers", TotalMinor: 1000, Explanation: sampleExplanation()})
+	order := "/dashboard/order?company=" + s.live + "&id=hers"
+	if page := s.readAs(owner, order); !contains(page, "kept as a hash") || contains(page, "This person was erased") {
+		t.Errorf("the order before: %s", page)
+	}
+	s.exec(`insert into erased_order (company_id, order_id, erasure_id)
+		select company_id, 'hers', erasure_id from erasure where company_id = $1`, s.live)
+	if page := s.readAs(owner, order); contains(page, "kept as a hash") || !contains(page, "This person was erased", "E-mail") {
+		t.Errorf("the order after: %s", page)
+	}
 	s.exec(`update erasure set done_at = now(), orders = 3, events = 12 where company_id = $1`, s.live)
+	// Exported files may still have the person.
+	s.exec(`insert into export (company_id, export_id, kind, format, place, begun, begun_at)
+		values ($1, '019cd7a4-2e00-7000-8000-000000000001', 'orders', 'parquet', 'files.example.com:/srv/tributary', 1, now())`, s.live)
+	s.exec(`insert into erasure_export (company_id, erasure_id, export_id, kind, begun)
+		select e.company_id, e.erasure_id, x.export_id, x.kind, x.begun from erasure e join export x on x.company_id = e.company_id
+		where e.company_id = $1`, s.live)
+	if page := s.readAs(owner, at); !contains(page, "Waits until exported files are written anew",
+		"orders files.example.com:/srv/tributary", " 3 12") || contains(page, "Erased ") {
+		t.Errorf("%s", page)
+	}
+	if log := s.readAs(owner, "/dashboard/audit?company="+s.live); !contains(log, "Customer to be erased") {
+		t.Errorf("the log while files have the person: %s", log)
+	}
+	s.exec(`delete from erasure_export where company_id = $1`, s.live)
 	if page := s.readAs(owner, at); !contains(page, "Erased", " 3 12") {
 		t.Errorf("%s", page)
 	}
@@ -98,7 +122,24 @@ func TestAPersonsDataIsDownloaded(t *testing.T) {
 		header.Get("Content-Type") != "application/json" || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment; ") {
 		t.Errorf("%d %v %s", status, header, text)
 	}
-	for _, bad := range []url.Values{{}, {"email": {"maria"}}, {"sure": {"yes"}}} {
+	maria.Set("as", "page")
+	for _, portuguese := range []bool{false, true} {
+		want := []string{"<dt>Total</dt><dd>R$ 10.00</dd>", "<dt>State</dt><dd>approved</dd>", "Found by: <ul><li>E-mail</li></ul>",
+			"<h2>Visits and other events</h2><ul><li>Nothing</li></ul>", "This is all that is stored", `lang="en"`}
+		if portuguese {
+			s.inPortuguese(owner)
+			want = []string{"<dt>Total</dt><dd>R$ 10,00</dd>", "<dt>Estado</dt><dd>aprovado</dd>", "Encontrado por: <ul><li>E-mail</li></ul>",
+				"<h2>Visitas e outros eventos</h2><ul><li>Nada</li></ul>", "Isto é tudo o que está guardado", `lang="pt-BR"`}
+		}
+		status, header, text = send(owner, maria)
+		text = strings.ReplaceAll(text, "\u00a0", " ")
+		if status != http.StatusOK || !contains(text, want...) || !strings.HasSuffix(text, "</html>\n") ||
+			header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment; ") {
+			t.Errorf("%d %v %s", status, header, text)
+		}
+	}
+	s.inEnglish(owner)
+	for _, bad := range []url.Values{{}, {"email": {"maria"}}, {"sure": {"yes"}}, {"as": {"page"}}} {
 		if status, header, _ := send(owner, bad); status != http.StatusUnprocessableEntity || header.Get("Content-Disposition") != "" {
 			t.Errorf("%v: %d", bad, status)
 		}
@@ -107,7 +148,7 @@ func TestAPersonsDataIsDownloaded(t *testing.T) {
 		strings.Contains(strings.ToLower(log), "zq.maria") || strings.Contains(strings.ToLower(s.logged()), "zq.maria") {
 		t.Errorf("the log reads %s", log)
 	}
-	if log, err := s.DB.AuditLog(t.Context(), s.live, "", "customer.export", 10); err != nil || len(log) != 1 {
+	if log, err := s.DB.AuditLog(t.Context(), s.live, "", "customer.export", 10); err != nil || len(log) != 3 {
 		t.Errorf("%+v, %v", log, err)
 	}
 	for i, role := range []string{account.RoleFinance, account.RoleAnalyst} {

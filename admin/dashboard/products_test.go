@@ -28,7 +28,7 @@ func TestPagesShowTheirReportsNumbers(t *testing.T) {
 	}
 	f("/dashboard/products", "No product was looked at or bought in these days")
 	f("/dashboard/paths", "No order has a journey in these days")
-	f("/dashboard/delivery", "No event came in these days", "Connect your shop")
+	f("/dashboard/delivery", "No event came in these days", "Prepare your shop")
 
 	s.Product(s.live, "p1", "Vestido longo", "v1")
 	s.sumDay("2026-11-19")

@@ -418,7 +418,7 @@ func TestAProposalIsShownInPortuguese(t *testing.T) {
 	if err := s.propose(first, commerce.RuleOff); err != nil {
 		t.Fatal(err)
 	}
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	at := "?company=" + s.live

@@ -92,7 +92,7 @@ func TestARenameIsShownInPortuguese(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	page.MustNavigate(s.url + "/dashboard/influencer?company=" + s.live + "&id=" + ana).MustWaitLoad()

@@ -75,7 +75,7 @@ func TestAnInfluencersOwnPurchaseIsShownInPortuguese(t *testing.T) {
 	putSelf(s, "waits", id, "review", "")
 	putSelf(s, "denied", id, "none", "refuse")
 	putSelf(s, "accepted", id, "earned", "accept")
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	page.MustNavigate(s.url + "/dashboard/reviews?company=" + s.live).MustWaitLoad()

@@ -12,14 +12,17 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/events"
 	"github.com/tributary-io/tributary/admin/dashboard/live"
 	"github.com/tributary-io/tributary/admin/dashboard/login"
+	"github.com/tributary-io/tributary/admin/dashboard/mails"
 	"github.com/tributary-io/tributary/admin/dashboard/money"
 	"github.com/tributary-io/tributary/admin/dashboard/report"
 	"github.com/tributary-io/tributary/admin/dashboard/rules"
+	"github.com/tributary-io/tributary/admin/dashboard/shops"
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/dashboard/webhooks"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/reports"
-	"github.com/tributary-io/tributary/internal/statementlink"
 )
 
 // Config of the dashboard. Every field but TokenSecret has a default for its zero value.
@@ -38,6 +41,8 @@ type Config struct {
 	// SignsWait is how long a page waits for a report of signs that is not kept; default 2 s.
 	// One that takes longer is made in the background, while the page loads itself again.
 	SignsWait time.Duration
+	// ImportTime bounds one import of influencers; default 55 s, less than proxies wait.
+	ImportTime time.Duration
 	// Live bounds the websocket. Its Origins are those besides the page's own
 	// host and PublicURL's.
 	Live live.Config
@@ -49,6 +54,8 @@ type Config struct {
 // Deps is what the dashboard uses. Database and Hints are required.
 type Deps struct {
 	Database Database
+	// Reports is what the pages of reports read reports from. nil: Database.
+	Reports report.Reports
 	// CheckLinks says of each destination of a short link why it is refused, or nil; the
 	// hosts are looked up. nil: all are refused.
 	CheckLinks func(ctx context.Context, urls []string) []error
@@ -77,14 +84,17 @@ type Deps struct {
 // Server serves the pages and their websocket: an http.Handler for /dashboard/
 // and /. Run sends updates to open pages. Safe for concurrent use.
 type Server struct {
-	site    *site.Site
-	login   *login.Pages
-	rules   *rules.Pages
-	money   *money.Pages
-	report  *report.Pages
-	events  *events.Pages
-	live    *live.Hub
-	handler http.Handler
+	site     *site.Site
+	login    *login.Pages
+	rules    *rules.Pages
+	money    *money.Pages
+	report   *report.Pages
+	events   *events.Pages
+	shops    *shops.Pages
+	webhooks *webhooks.Pages
+	mails    *mails.Pages
+	live     *live.Hub
+	handler  http.Handler
 }
 
 // New checks the configuration and parses the templates.
@@ -105,7 +115,7 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.rules = rules.New(shared, rules.Config{ShortBase: config.ShortBase, CheckLinks: deps.CheckLinks, Previews: deps.Previews,
-		Hasher: deps.Hasher, Importer: deps.Database, Partners: deps.Database, AddEntry: deps.AddEntry,
+		Hasher: deps.Hasher, Importer: deps.Database, ImportTime: config.ImportTime, Partners: deps.Database, AddEntry: deps.AddEntry,
 		Results: func(r *http.Request, v site.Request, i commerce.Influencer) (any, error) {
 			return s.report.PartnerResults(r, v, i)
 		},
@@ -118,7 +128,10 @@ func New(config Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	s.money = money.New(shared, money.Config{Links: links, Hasher: deps.Hasher, Previews: deps.Previews}, deps.Database)
-	s.report = report.New(shared, config.SignsWait, deps.Database)
+	s.shops = shops.New(shared, deps.Database)
+	s.webhooks = webhooks.New(shared, deps.Database)
+	s.mails = mails.New(shared, deps.Database)
+	s.report = report.New(shared, config.SignsWait, deps.Database, deps.Reports)
 	s.events, err = events.New(shared, events.Config{EdgeURL: config.EdgeURL, Log: deps.Events, Rules: deps.Rules, Hasher: deps.Hasher},
 		deps.Database)
 	if err != nil {
@@ -199,7 +212,7 @@ func setSecurityHeaders(h http.Header) {
 // memberRoutes is every page and form of those who are logged in.
 func (s *Server) memberRoutes() []site.Route {
 	return slices.Concat(s.login.Routes(), s.rules.Routes(), s.money.Routes(), s.report.Routes(),
-		s.events.Routes())
+		s.events.Routes(), s.shops.Routes(), s.webhooks.Routes(), s.mails.Routes())
 }
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as

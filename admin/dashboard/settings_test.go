@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
@@ -77,6 +78,61 @@ func TestSettingsAreCheckedAndStored(t *testing.T) {
 	}
 }
 
+// Finding S3-2: an address as people type it is taken, or refused with one that may be typed. The page of the connection and
+// that of the import have their own tests.
+func TestAShopsAddressIsTakenAsPeopleTypeIt(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	const typed = "www.minhaloja.com.br"
+	save := func(change map[string]string) (int, string) {
+		t.Helper()
+		status, text, _ := s.send(owner, "/dashboard/settings"+at, typedSettings(change))
+		return status, text
+	}
+	addresses := map[string]string{"origins": typed + "\r\nhttps://açaí.com.br/produtos\r\nHttps://Minhaloja.com.br/\r\nnull", "hosts": typed,
+		"passing_hosts": typed}
+	if status, text := save(addresses); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, words(text))
+	}
+	company, err := s.DB.Company(t.Context(), s.live)
+	if err != nil || strings.Join(company.Origins, " ") !=
+		"https://www.minhaloja.com.br https://xn--aa-4iaz.com.br https://minhaloja.com.br null" ||
+		strings.Join(company.Hosts, " ") != typed || strings.Join(company.PassingHosts, " ") != typed {
+		t.Errorf("%+v, %v", company.Settings, err)
+	}
+	for name, want := range map[string]string{"origins": "such as https://loja.example.com", "hosts": "such as loja.example.com",
+		"passing_hosts": "such as pay.example.com"} {
+		if status, text := save(map[string]string{name: "https://minha*loja.com.br"}); status != http.StatusUnprocessableEntity ||
+			!contains(text, want) {
+			t.Errorf("%s: %d, without %q", name, status, want)
+		}
+	}
+
+	registration := url.Values{"name": {"Ana Prado"}, "links": {typed}, "step": {"save"}}
+	status, text, page := s.send(owner, "/dashboard/influencers"+at, registration)
+	if status != http.StatusSeeOther || !strings.HasPrefix(page, "/dashboard/influencer?") {
+		t.Fatalf("%d %s", status, words(text))
+	}
+	list, err := s.DB.Influencers(t.Context(), s.live, commerce.InfluencerCursor{}, 1)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if status, text, _ := s.send(owner, "/dashboard/influencer/links"+at+"&id="+list[0].InfluencerID,
+		url.Values{"links": {typed + "/vestidos"}, "step": {"save"}}); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, words(text))
+	}
+	influencer, err := s.DB.Influencer(t.Context(), s.live, list[0].InfluencerID)
+	if err != nil || len(influencer.Links) != 2 || influencer.Links[0].URL != "https://"+typed ||
+		influencer.Links[1].URL != "https://"+typed+"/vestidos" {
+		t.Errorf("%+v, %v", influencer.Links, err)
+	}
+	if status, text, _ := s.send(owner, "/dashboard/influencers"+at, url.Values{"name": {"Beto Lima"}, "links": {"ftp://" + typed},
+		"step": {"save"}}); status != http.StatusUnprocessableEntity || !contains(text, "https://") {
+		t.Errorf("%d %s", status, words(text))
+	}
+}
+
 // The specification, Authentication 2: choosing "API" shows two integration tokens.
 func TestAStoreIsConnected(t *testing.T) {
 	t.Parallel()
@@ -128,5 +184,53 @@ func TestAStoreIsConnected(t *testing.T) {
 	s.Put(reporttest.Order{CompanyID: s.live, ID: "871237392", Name: "#1392"}) // what the shop calls it
 	if text := s.readAs(owner, "/dashboard/install/signals"+at); !contains(text, "Orders arrive: #1392,") {
 		t.Errorf("the signals are %s", text)
+	}
+}
+
+// An owner changes the store's own name, from either of its companies. Pages, log and the other company have it at once.
+func TestTheStoreIsRenamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	owner, at := s.loggedIn(), "?company="+s.live
+	version := func(company string) string {
+		return s.versionAt(owner, "/dashboard/settings?company="+company, "/dashboard/settings/name")
+	}
+	first := version(s.live)
+	f := func(company, name, seen string, want int, words string) {
+		t.Helper()
+		status, text, _ := s.send(owner, "/dashboard/settings/name?company="+company, url.Values{"store_name": {name}, "version": {seen}})
+		if status != want || !contains(text, words) {
+			t.Errorf("%q: %d, want %d with %q: %s", name, status, want, words, text)
+		}
+	}
+	f(s.live, " ", first, http.StatusUnprocessableEntity, "Name of the store")
+	f(s.live, strings.Repeat("x", 300), first, http.StatusUnprocessableEntity, "Name of the store")
+	f(s.live, " Ateliê da Júlia ", first, http.StatusSeeOther, "")
+	f(s.live, "Another tab", first, http.StatusConflict, "")
+	f(s.box, "Loja da Júlia", version(s.box), http.StatusSeeOther, "")
+	for _, id := range []string{s.live, s.box} {
+		if company, err := s.DB.Company(t.Context(), id); err != nil || company.Name != "Loja da Júlia" {
+			t.Errorf("%+v, %v", company, err)
+		}
+		if page := s.readAs(owner, "/dashboard/settings?company="+id); strings.Count(page, "Loja da Júlia") < 1 {
+			t.Errorf("the page: %s", page)
+		}
+	}
+	f(s.live, "Loja da Júlia", version(s.live), http.StatusSeeOther, "") // nothing changes
+	if log := s.readAs(owner, "/dashboard/audit"+at); !contains(log, "Store renamed", "Ateliê da Júlia → Loja da Júlia") {
+		t.Errorf("the log: %s", log)
+	}
+	s.inPortuguese(owner)
+	if page := s.readAs(owner, "/dashboard/settings"+at); !contains(page, "Nome da loja", "Mudar o nome") {
+		t.Errorf("%s", page)
+	}
+	for i, role := range []string{account.RoleFinance, account.RoleAnalyst} {
+		client := s.join(role, []string{"bia@loja.example", "caio@loja.example"}[i], s.Store.StoreID)
+		if status, _, _ := s.send(client, "/dashboard/settings/name"+at, url.Values{"store_name": {"x"}}); status != http.StatusForbidden {
+			t.Errorf("%s: %d", role, status)
+		}
+		if page := s.readAs(client, "/dashboard/settings"+at); strings.Contains(page, "Change the name") {
+			t.Errorf("%s may change the name", role)
+		}
 	}
 }

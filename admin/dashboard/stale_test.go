@@ -235,8 +235,9 @@ func TestOfFormsSentTogetherOneIsSaved(t *testing.T) {
 // person alone.
 var addsOnly = []string{"/dashboard/join", "/dashboard/login", "/dashboard/logout", "/dashboard/language", "/dashboard/install/",
 	"/dashboard/influencers?", "/dashboard/people/invite", "/dashboard/people/withdraw", "/dashboard/account/", "/dashboard/keys?",
-	"/dashboard/influencers/import", "/dashboard/privacy?", "/dashboard/statements?", "/dashboard/statements/closing",
-	"/dashboard/statements/chosen", "/dashboard/statements/link", "/dashboard/statements/confirm", "{{.Action}}"}
+	"/dashboard/influencers/import", "/dashboard/shops/install?", "/dashboard/privacy?", "/dashboard/statements?",
+	"/dashboard/statements/closing", "{{.To `chosen`}}", "{{$.To `link`}}", "/dashboard/statements/confirm", "{{.Action}}",
+	"{{$.Base}}?"}
 
 func TestEveryFormThatChangesSomethingHasAVersion(t *testing.T) {
 	t.Parallel()

@@ -138,7 +138,7 @@ func TestANewKeyIsToldAndConfirmedInPortuguese(t *testing.T) {
 		values ($1, $2, 1, $3, 'x', $3, 'cli')`, s.live, s.Ask(s.live, s.ana, "USD", "2026-04-30", 0), s.now.AddDate(0, 0, -3))
 	first, _ := s.member("carla@loja.example")
 	s.setKey(first, "k2@example.com")
-	page := devtest.Browser(t).MustPage("").Timeout(3 * time.Minute)
+	page := devtest.Shell(t).MustPage("").Timeout(3 * time.Minute)
 	shots := shooter{t: t, page: page, dir: os.Getenv("TRIBUTARY_SHOTS")}
 	s.enter(page)
 	at := "?company=" + s.live

@@ -15,6 +15,7 @@ import (
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/admin/dashboard/site/texttest"
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 )
@@ -25,6 +26,14 @@ type keysInUse struct{ whole, plural, prefix map[string]string } // the value is
 
 // inTemplates matches {{t "key" …}}, {{n "key" …}} and {{t (printf "key.%s" …)}}.
 var inTemplates = regexp.MustCompile(`\b(t|th|n) (?:\(printf )?"([^"]+)"`)
+
+// ofKinds matches {{$.Text "name"}}: a text of the kind that a page is of.
+var ofKinds = regexp.MustCompile(`\$\.Text "([^"]+)"`)
+
+// ofKind are the keys of a text of pages of which there are kinds. What conversions lack is webhooks'.
+func (u keysInUse) ofKind(name, file string) {
+	u.whole["webhooks."+name], u.plural["conversions."+name] = file, "kinds.go"
+}
 
 func usedKeys(t *testing.T) keysInUse {
 	t.Helper()
@@ -38,6 +47,9 @@ func usedKeys(t *testing.T) keysInUse {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, match := range ofKinds.FindAllStringSubmatch(string(body), -1) {
+			used.ofKind(match[1], file.Name())
+		}
 		for _, match := range inTemplates.FindAllStringSubmatch(string(body), -1) {
 			key, _, composed := strings.Cut(match[2], "%s")
 			switch {
@@ -50,7 +62,8 @@ func usedKeys(t *testing.T) keysInUse {
 			}
 		}
 	}
-	for _, dir := range []string{".", "site", "money", "events", "report", "rules", "login", "../spreadsheet", "../../internal/lang"} {
+	for _, dir := range []string{".", "site", "money", "events", "report", "rules", "login", "shops", "webhooks", "mails",
+		"../spreadsheet", "../mail", "../../internal/lang"} {
 		sources, err := os.ReadDir(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -93,6 +106,22 @@ func (u keysInUse) source(t *testing.T, file string) {
 			name = f.Sel.Name
 		case *ast.Ident:
 			name = f.Name
+		}
+		at, ofKind := map[string]int{"text": 1, "key": 1, "done": 0, "does": 0}[name]
+		if ofKind && strings.HasPrefix(file, "webhooks/") && len(call.Args) > at {
+			switch x := call.Args[at].(type) {
+			case *ast.BasicLit:
+				text, _ := strconv.Unquote(x.Value)
+				if at == 1 {
+					u.ofKind(text, file)
+				}
+				u.plural["done.webhook_"+text], u.plural["done.network_"+text] = file, file
+			case *ast.BinaryExpr:
+				if literal, ok := x.X.(*ast.BasicLit); ok {
+					text, _ := strconv.Unquote(literal.Value)
+					u.prefix["webhooks."+text], u.prefix["conversions."+text] = file, file
+				}
+			}
 		}
 		index, ours := textArgument[name]
 		if !ours || len(call.Args) <= index {
@@ -227,6 +256,79 @@ func TestEveryReasonHasWords(t *testing.T) {
 	for _, reason := range facts.Reasons() {
 		if got := texttest.English(t).T("reason." + string(reason)); got != reason.Words() {
 			t.Errorf("%s: %q, and the API says %q", reason, got, reason.Words())
+		}
+	}
+}
+
+// Each reason why a shop was not read, each state and each task has its words in each language.
+func TestEveryReasonOfAShopHasWords(t *testing.T) {
+	t.Parallel()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../../internal/commerce/connection.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string][]string{"Shop": {"reason_", "mend_"}, "Connection": {"state_", "about_"}, "Task": {"doing_", "failed_", "done_"},
+		"Proof": {"proof_"}}
+	seen := 0
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		value, _ := strconv.Unquote(literal.Value)
+		for beginning, keys := range wanted {
+			if !strings.HasPrefix(spec.Names[0].Name, beginning) {
+				continue
+			}
+			for _, key := range keys {
+				seen++
+				for _, p := range l.All() {
+					if !p.Has("shops." + key + value) {
+						t.Errorf("%s has no text shops.%s%s for %s", p.Tag, key, value, spec.Names[0].Name)
+					}
+				}
+			}
+		}
+		return true
+	})
+	if seen < 60 {
+		t.Errorf("only %d texts were looked for", seen)
+	}
+}
+
+// Each reason why a network was not told of an order, or refused it, has its words in each language.
+func TestEveryReasonOfANetworkHasWords(t *testing.T) {
+	t.Parallel()
+	l, err := site.LoadTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("../../internal/commerce/network.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^\t(?:Skip|Try)\w+ += "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(found) < 10 {
+		t.Errorf("only %d reasons were found", len(found))
+	}
+	for _, p := range l.All() {
+		for _, reason := range found {
+			if key := "conversions.failure_" + reason[1]; !p.Has(key) {
+				t.Errorf("%s has no text %s", p.Tag, key)
+			}
+		}
+		for _, network := range commerce.NetworkNames() {
+			if !p.Has("conversions.network_" + network) {
+				t.Errorf("%s has no name of the network %s", p.Tag, network)
+			}
 		}
 	}
 }

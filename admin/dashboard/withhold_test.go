@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -99,5 +100,51 @@ func TestWithholdingsAreEnteredAndNotPaid(t *testing.T) {
 	analyst := s.join(account.RoleAnalyst, "caio@loja.example", s.Store.StoreID)
 	if status, _, _ := s.send(analyst, path, typed(nil)); status != http.StatusForbidden {
 		t.Errorf("an analyst withholds: %d", status)
+	}
+}
+
+// A form of the statements leads back to where it was sent from: the search and the state stay.
+func TestFormsOfStatementsLeadBackToTheSearch(t *testing.T) {
+	t.Parallel()
+	s := newLinkedSite(t, 1)
+	s.Close(s.live)
+	owner, narrow := s.loggedIn(), "?company="+s.live+"&q=Ana&state=due"
+	page := s.readRaw(owner, "/dashboard/statements"+narrow)
+	_, form, _ := strings.Cut(page, `href="/dashboard/statements/withhold`)
+	form, _, _ = strings.Cut(form, `"`)
+	form = "/dashboard/statements/withhold" + html.UnescapeString(form)
+	_, action, _ := strings.Cut(s.readRaw(owner, form), `method="post" action="/dashboard/statements/withhold`)
+	action, _, _ = strings.Cut(action, `"`)
+	action = "/dashboard/statements/withhold" + html.UnescapeString(action)
+	f := func(what, path string, values url.Values) {
+		t.Helper()
+		status, text, to := s.send(owner, path, values)
+		if status != http.StatusSeeOther || !strings.Contains(to, "&q=Ana&state=due") {
+			t.Errorf("%s: %d, to %q: %s", what, status, to, text)
+		}
+	}
+	if !strings.Contains(s.readRaw(owner, form), `href="/dashboard/statements`+html.EscapeString(narrow)+`">‹`) {
+		t.Error("the way back is not the search")
+	}
+	f("what is withheld", action, url.Values{"name_1": {"ISS"}, "amount_1": {"1"}, "step": {"save"}, "typed_in": {"en"},
+		"version": {s.versionAt(owner, form, "/dashboard/statements/withhold")}})
+	f("a link", "/dashboard/statements/link"+narrow, url.Values{"statement": {s.statement}})
+	status, text, _ := s.send(owner, "/dashboard/statements/chosen"+narrow,
+		url.Values{"all": {"yes"}, "paid_on": {"2026-05-01"}, "reference": {"PIX"}})
+	if status != http.StatusOK || !strings.Contains(text, `action="/dashboard/statements/pay-chosen`+html.EscapeString(narrow)+`"`) {
+		t.Errorf("%d: %s", status, text)
+	}
+	f("a payment", "/dashboard/statements/pay"+narrow, url.Values{"statement": {s.statement}, "paid_on": {"2026-05-01"}, "reference": {"PIX"},
+		"version": {s.versionAt(owner, "/dashboard/statements"+narrow, "/dashboard/statements/pay")}})
+	f("its undo", "/dashboard/statements/undo"+narrow, url.Values{"statement": {s.statement}, "reason": {"x"},
+		"version": {s.versionAt(owner, "/dashboard/statements?company="+s.live+"&q=Ana", "/dashboard/statements/undo")}})
+	if _, text, _ := s.send(owner, "/dashboard/statements/pay"+narrow, url.Values{"statement": {s.statement}}); !strings.Contains(text,
+		`name="q" value="Ana"`) {
+		t.Error("a page that refuses has forgotten the search")
+	}
+	status, _, to := s.send(owner, "/dashboard/statements/link?company="+s.live+"&q=Ana&state=no&after=no",
+		url.Values{"statement": {s.statement}})
+	if status != http.StatusSeeOther || strings.Contains(to, "no") {
+		t.Errorf("%d, %q", status, to)
 	}
 }

@@ -229,7 +229,7 @@ func (r *reader) cost() (cost commerce.CostTerms) {
 		r.problem("campaign_only", r.Page.T("import.needs_campaign", r.Page.T("import.field_campaign_id")))
 	}
 	if r.cell["cost_start"] == "" {
-		cost.StartDate = r.Today
+		cost.StartDate, cost.StartAssumed = r.Today, true
 	}
 	if r.cell["var_fee"] != "" {
 		var err error

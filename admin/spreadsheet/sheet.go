@@ -10,21 +10,29 @@ import (
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
-// workbookText makes CSV of the first visible sheet of an .xlsx file, as somebody types its cells in a language: the lines of
-// the text are the rows of the sheet. Errors are *lang.TypedError.
-func workbookText(raw []byte, in *lang.Printer) (text string, b *workbook, err error) {
-	b, part, err := openWorkbook(raw, in)
+// workbookText makes CSV of a visible sheet of an .xlsx file, as somebody types its cells in a language: the lines of
+// the text are the rows of the sheet. name is that of the sheet; empty: the first. Errors are *lang.TypedError.
+func workbookText(raw []byte, name string, in *lang.Printer) (text, read string, err error) {
+	b, shared, err := openWorkbook(raw)
 	if err != nil {
-		return "", nil, err
+		return "", "", err
+	}
+	b.point = in.Point()
+	one, err := b.named(name)
+	if err != nil {
+		return "", "", err
+	}
+	if err := b.readShared(shared); err != nil {
+		return "", "", err
 	}
 	s := sheet{book: b}
-	if err := b.walk(part, s.begin, s.end); err != nil {
-		return "", nil, err
+	if err := b.walk(one.part, s.begin, s.end); err != nil {
+		return "", "", err
 	}
 	if s.lines == 0 {
-		return "", nil, refused("import.no_sheet")
+		return "", "", refused("import.no_sheet")
 	}
-	return s.text.String(), b, nil
+	return s.text.String(), one.name, nil
 }
 
 // sheet is what walk has told of a sheet's rows.

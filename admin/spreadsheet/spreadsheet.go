@@ -29,7 +29,6 @@ type Table struct {
 	Headers []string
 	Columns []string // what each column is read as, one of Fields; empty: it is not read
 	Sheet   string   // name of the workbook's sheet that was read; empty: the file is CSV
-	Sheets  int      // how many visible ones the workbook has
 	text    string
 	rows    []row
 }
@@ -47,14 +46,34 @@ func refused(key string, args ...any) error {
 	return &lang.TypedError{Key: key, Args: args}
 }
 
-// Parse cuts a file into cells. Columns are what their headers say. A workbook's numbers are written as in the language of the
-// page. Errors are *lang.TypedError.
-func Parse(raw []byte, in *lang.Printer) (*Table, error) {
+// isWorkbook says that a file is packed as an .xlsx file is.
+func isWorkbook(raw []byte) bool { return bytes.HasPrefix(raw, []byte("PK\x03\x04")) }
+
+// Sheets are the names of a workbook's visible sheets, 255 of 100 letters at most, in their order: none where the file is no
+// workbook that can be read.
+func Sheets(raw []byte) (names []string) {
+	if len(raw) > MaxBytes || !isWorkbook(raw) {
+		return nil
+	}
+	book, _, err := openWorkbook(raw)
+	if err != nil {
+		return nil
+	}
+	for _, one := range book.sheets {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// Parse cuts a file into cells. Columns are what their headers say. sheet is the name of one of the workbook's Sheets, empty: the
+// first; a file that is no workbook has none. A workbook's numbers are written as in the language of the page. Errors are
+// *lang.TypedError.
+func Parse(raw []byte, sheet string, in *lang.Printer) (*Table, error) {
 	switch {
 	case len(raw) > MaxBytes:
 		return nil, refused("import.too_big", int64(MaxBytes>>20))
-	case bytes.HasPrefix(raw, []byte("PK\x03\x04")):
-		text, book, err := workbookText(raw, in)
+	case isWorkbook(raw):
+		text, read, err := workbookText(raw, sheet, in)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +81,10 @@ func Parse(raw []byte, in *lang.Printer) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.Sheet, t.Sheets = book.sheet, book.sheets
+		t.Sheet = read
 		return t, nil
+	case sheet != "":
+		return nil, refused("import.unknown_sheet", shortened(sheet))
 	case bytes.HasPrefix(raw, []byte("\xd0\xcf\x11\xe0")): // a compound file: .xls, and .xlsx under a password
 		return nil, refused("import.old_workbook")
 	}

@@ -23,7 +23,7 @@ func TestASpreadsheetIsReadAsPeopleWriteIt(t *testing.T) {
 	tag := "en"
 	f := func(file, want string) []Line {
 		t.Helper()
-		table, err := Parse([]byte(file), texts.Of(tag))
+		table, err := Parse([]byte(file), "", texts.Of(tag))
 		if err == nil {
 			err = table.Check()
 		}
@@ -102,7 +102,7 @@ func TestAFileOfABrazilianSpreadsheetIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := Parse([]byte(raw), texts.Of("pt-BR"))
+	table, err := Parse([]byte(raw), "", texts.Of("pt-BR"))
 	if err != nil || table.Check() != nil || table.Columns[1] != "" || table.Text() != file {
 		t.Fatalf("%v, %q, %q", err, table.Columns, table.Text())
 	}
@@ -178,7 +178,7 @@ func TestColumnsThatAreNotReadAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := Parse([]byte("Nome;Cidade;Combinado;Taxa;Vazia;Pedidos em 30 dias\nAna;Recife;R$ 1.500,00;;;12\nBia;;;12,5%;;\n"),
+	table, err := Parse([]byte("Nome;Cidade;Combinado;Taxa;Vazia;Pedidos em 30 dias\nAna;Recife;R$ 1.500,00;;;12\nBia;;;12,5%;;\n"), "",
 		texts.Of("pt-BR"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestUTF16IsRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := Parse([]byte(raw), texts.Of("pt-BR"))
+		table, err := Parse([]byte(raw), "", texts.Of("pt-BR"))
 		if err != nil || table.Check() != nil || table.Examples(0, 1)[0] != "Júlia" {
 			t.Errorf("%v, %+v", err, table)
 		}
@@ -217,7 +217,7 @@ func TestWordsOfTheFixedAmount(t *testing.T) {
 	in := texts.Of("pt-BR")
 	f := func(header, cells, want, problem string) {
 		t.Helper()
-		table, err := Parse([]byte("Nome;Cupom;"+header+"\nAna;ANA;"+cells+"\n"), in)
+		table, err := Parse([]byte("Nome;Cupom;"+header+"\nAna;ANA;"+cells+"\n"), "", in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +257,7 @@ func TestProblemsNameTheColumn(t *testing.T) {
 	in := texts.Of("pt-BR")
 	f := func(file, want string) {
 		t.Helper()
-		table, err := Parse([]byte(file), in)
+		table, err := Parse([]byte(file), "", in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,11 +281,11 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		table, err := Parse(raw, texts.Of("pt-BR"))
+		table, err := Parse(raw, "", texts.Of("pt-BR"))
 		if err != nil || table.Check() != nil {
 			return
 		}
-		if _, err := Parse([]byte(table.Text()), texts.Of("pt-BR")); err != nil {
+		if _, err := Parse([]byte(table.Text()), "", texts.Of("pt-BR")); err != nil {
 			t.Errorf("the text of a file that is read is not: %v", err)
 		}
 		table.Lines(Reading{File: texts.Of("pt-BR"), Page: texts.Of("en"), Today: "2026-03-01", Company: "c_1", Country: "BR"})

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tributary-io/tributary/internal/lang"
 )
 
 // Bounds of what is inside a workbook (ECMA-376). A sheet of MaxLines with every cell used stays below them.
@@ -21,6 +20,8 @@ const (
 	maxStrings  = 400_000   // that cells share
 	maxStyles   = 65_536    // Excel's own bound
 	maxRow      = 1 << 20   // of a sheet, in Excel
+	maxSheets   = 255       // that are listed
+	maxName     = 100       // letters of a sheet's name: Google's bound, Excel's is 31
 )
 
 // errDamaged says that a workbook is not what its format says.
@@ -32,45 +33,65 @@ type workbook struct {
 	parts    []*zip.File
 	left     int64  // how many bytes may still be inflated
 	point    string // before decimals
-	sheet    string // name of the one that is read
-	sheets   int    // visible ones
-	date1904 bool   // days are counted from 1904
+	sheets   []sheetOf
+	date1904 bool // days are counted from 1904
 	strings  []string
 	formats  []format // by the number of a cell's style
 }
 
-// openWorkbook reads what all sheets share, and returns the part of the first visible sheet.
-func openWorkbook(raw []byte, in *lang.Printer) (b *workbook, sheet string, err error) {
+// sheetOf is a visible sheet: its name, and the part that has its cells.
+type sheetOf struct{ name, part string }
+
+// openWorkbook reads the list of the visible sheets, of which there is one at least.
+func openWorkbook(raw []byte) (b *workbook, shared relations, err error) {
 	archive, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
 	if err != nil {
-		return nil, "", errDamaged
+		return nil, nil, errDamaged
 	}
-	b = &workbook{parts: archive.File, left: maxInflated, point: in.Point()}
+	b = &workbook{parts: archive.File, left: maxInflated}
 	root, err := b.related("")
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	book := root.ofKind("officeDocument")
 	if b.part("mimetype") != nil { // OpenDocument begins with it
-		return nil, "", refused("import.opendocument")
+		return nil, nil, refused("import.opendocument")
 	}
 	if b.part(book) == nil || !strings.HasSuffix(book, ".xml") {
-		return nil, "", refused("import.other_kind")
+		return nil, nil, refused("import.other_kind")
 	}
-	related, err := b.related(book)
-	if err != nil {
-		return nil, "", err
+	if shared, err = b.related(book); err != nil {
+		return nil, nil, err
 	}
-	if sheet, err = b.readBook(book, related); err != nil {
-		return nil, "", err
-	}
+	return b, shared, b.readBook(book, shared)
+}
+
+// readShared reads what the cells of all sheets share.
+func (b *workbook) readShared(related relations) (err error) {
 	if styles := related.ofKind("styles"); styles != "" {
 		err = b.readStyles(styles)
 	}
 	if texts := related.ofKind("sharedStrings"); texts != "" && err == nil {
 		err = b.readStrings(texts)
 	}
-	return b, sheet, err
+	return err
+}
+
+// named is the visible sheet of a name, in small or capital letters; without one, the first.
+func (b *workbook) named(name string) (sheetOf, error) {
+	at := slices.IndexFunc(b.sheets, func(s sheetOf) bool { return name == "" || strings.EqualFold(s.name, name) })
+	if at < 0 {
+		return sheetOf{}, refused("import.unknown_sheet", shortened(name))
+	}
+	return b.sheets[at], nil
+}
+
+// shortened is a name as far as a sheet's may be long.
+func shortened(name string) string {
+	if letters := []rune(name); len(letters) > maxName {
+		return string(letters[:maxName])
+	}
+	return name
 }
 
 // relation is a part that another one names.
@@ -107,28 +128,28 @@ func (b *workbook) related(part string) (list relations, err error) {
 	return list, err
 }
 
-// readBook reads the list of sheets, and returns the part of the first visible one.
-func (b *workbook) readBook(part string, related relations) (sheet string, err error) {
-	err = b.walk(part, func(tag string, get attributes) error {
+// readBook reads the list of the visible sheets.
+func (b *workbook) readBook(part string, related relations) error {
+	err := b.walk(part, func(tag string, get attributes) error {
 		switch {
 		case tag == "workbookPr":
 			b.date1904 = get("date1904") == "1" || get("date1904") == "true"
 		case tag == "sheet" && (get("state") == "" || get("state") == "visible"):
 			for _, one := range related {
-				if one.id != get("id") || one.kind != "worksheet" { // a sheet of a chart has no cells
-					continue
-				}
-				if b.sheets++; b.sheets == 1 {
-					b.sheet, sheet = get("name"), one.part
+				if one.id == get("id") && one.kind == "worksheet" { // a sheet of a chart has no cells
+					b.sheets = append(b.sheets, sheetOf{shortened(get("name")), one.part})
 				}
 			}
 		}
+		if len(b.sheets) > maxSheets {
+			return refused("import.many_sheets", int64(maxSheets))
+		}
 		return nil
 	}, nil)
-	if err == nil && sheet == "" {
+	if err == nil && len(b.sheets) == 0 {
 		err = refused("import.no_sheet")
 	}
-	return sheet, err
+	return err
 }
 
 // readStrings reads the texts that cells share: of each its pieces, without how it is spoken.

@@ -146,7 +146,7 @@ func TestAHostileWorkbookIsRefusedBeforeItTakesMemory(t *testing.T) { //nolint:p
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		table, err := Parse(file, in)
+		table, err := Parse(file, "", in)
 		runtime.ReadMemStats(&after)
 		got := ""
 		if err != nil {
@@ -191,8 +191,8 @@ func TestAWorkbookThatSaysItIsSmallIsRefused(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, b, err := workbookText(file.Bytes(), texts(t).Of("en")); !errors.Is(err, errDamaged) {
-		t.Errorf("%v, %+v", err, b)
+	if _, read, err := workbookText(file.Bytes(), "", texts(t).Of("en")); !errors.Is(err, errDamaged) {
+		t.Errorf("%v, %q", err, read)
 	}
 	// Whatever the archive's reader does: no more is read than is left.
 	left := int64(1000)
@@ -247,7 +247,8 @@ func TestCellsAreReadAsTheyAreShown(t *testing.T) {
 		`<c s="1"/>`:                                       {"", ""},
 	} {
 		for i, tag := range []string{"en", "pt-BR"} {
-			table, err := Parse(zipped(t, book(`<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row>`+inline("A2", "Ana")+cell+`</row>`, nil)),
+			rows := `<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row>` + inline("A2", "Ana") + cell + `</row>`
+			table, err := Parse(zipped(t, book(rows, nil)), "",
 				all.Of(tag))
 			if err != nil || !slices.Equal(table.Headers, []string{"Nome", "Cupom"}) {
 				t.Errorf("%s: %v, %+v", cell, err, table)
@@ -264,7 +265,7 @@ func TestAWorkbooksFirstVisibleSheetIsRead(t *testing.T) {
 	in := texts(t).Of("en")
 	f := func(file []byte, want string) *Table {
 		t.Helper()
-		table, err := Parse(file, in)
+		table, err := Parse(file, "", in)
 		got := ""
 		if err != nil {
 			got = site.TypedText(in, err)
@@ -282,7 +283,7 @@ func TestAWorkbooksFirstVisibleSheetIsRead(t *testing.T) {
 	}
 	table := f(zipped(t, book("", sheets(`<sheet name="x" state="hidden" r:id="rId1"/><sheet name="y" r:id="rId2"/>`+
 		`<sheet name="Dois" r:id="rId4"/><sheet name="z" r:id="rId1"/>`))), "")
-	if table.Sheet != "Dois" || table.Sheets != 2 || !slices.Equal(table.Headers, []string{"", "name", "a;\nb\t,,,"}) ||
+	if table.Sheet != "Dois" || !slices.Equal(table.Headers, []string{"", "name", "a;\nb\t,,,"}) ||
 		len(table.rows) != 2 || table.rows[0].number != 7 || table.rows[0].cells[1] != "Ana\nPrado" || table.rows[1].number != 9 ||
 		table.rows[1].cells[2] != "2026-11-01" {
 		t.Errorf("%+v", table)
@@ -297,7 +298,7 @@ func TestAWorkbooksFirstVisibleSheetIsRead(t *testing.T) {
 	upper := book(nameRow, nil)
 	upper["XL/Worksheets/Sheet1.xml"] = upper["xl/worksheets/sheet1.xml"]
 	delete(upper, "xl/worksheets/sheet1.xml")
-	if table := f(zipped(t, upper), ""); table.Sheet != "Parceiros" || table.Sheets != 1 {
+	if table := f(zipped(t, upper), ""); table.Sheet != "Parceiros" {
 		t.Errorf("%+v", table)
 	}
 	f(zipped(t, book("", sheets(`<sheet name="x" state="veryHidden" r:id="rId1"/>`))), "no visible sheet")
@@ -313,6 +314,41 @@ func TestAWorkbooksFirstVisibleSheetIsRead(t *testing.T) {
 	f([]byte("\ufeff\r\n<html><table><tr><td>Nome</td></tr></table></html>"), "web page")
 	f([]byte("PK\x03\x04 and more"), "damaged")
 	f(zipped(t, book(nameRow, nil))[:900], "damaged")
+}
+
+// One of several sheets is chosen by its name. The list of names is bounded, as each of them is.
+func TestASheetIsChosenByItsName(t *testing.T) {
+	t.Parallel()
+	in := texts(t).Of("en")
+	file := func(list string) []byte {
+		return zipped(t, book(nameRow, parts{"xl/workbook.xml": `<workbook><sheets>` + list + `</sheets></workbook>`,
+			"xl/worksheets/sheet2.xml": `<worksheet><row>` + inline("A1", "name") + inline("B1", "coupon") + `</row></worksheet>`}))
+	}
+	several := file(`<sheet name="Notas" r:id="rId1"/><sheet name="Preços" state="hidden" r:id="rId1"/><sheet name="Parceiras" r:id="rId4"/>`)
+	if names := Sheets(several); !slices.Equal(names, []string{"Notas", "Parceiras"}) {
+		t.Errorf("%q", names)
+	}
+	for sheet, headers := range map[string][]string{"": {"Nome"}, "Notas": {"Nome"}, "parceiras": {"name", "coupon"}} {
+		if table, err := Parse(several, sheet, in); err != nil || !slices.Equal(table.Headers, headers) {
+			t.Errorf("%q: %+v, %v", sheet, table, err)
+		}
+	}
+	for name, f := range map[string][]byte{"Preços": several, "x": []byte("name\nAna\n")} {
+		if _, err := Parse(f, name, in); err == nil || !strings.Contains(site.TypedText(in, err), "“"+name+"”") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	long := file(`<sheet name="` + strings.Repeat("é", 200) + `" r:id="rId1"/>`)
+	if names := Sheets(long); !slices.Equal(names, []string{strings.Repeat("é", 100)}) {
+		t.Errorf("%q", names)
+	}
+	many := file(strings.Repeat(`<sheet name="a" r:id="rId1"/>`, 256))
+	if names := Sheets(many); names != nil {
+		t.Errorf("%d names", len(names))
+	}
+	if _, err := Parse(many, "", in); err == nil || !strings.Contains(site.TypedText(in, err), "more than 255 sheets") {
+		t.Error(err)
+	}
 }
 
 // The numbers of a format's code say whether what it shows is a day.
@@ -335,11 +371,11 @@ func FuzzWorkbook(f *testing.F) {
 	f.Add(`<row r="1">` + inline("A1", "Nome") + `</row><row r="3"><c r="B3" s="1"><v>46327</v></c></row>`)
 	f.Add(`<row><c t="s"><v>3</v></c><c s="2"><f>1</f><v>1e-9</v></c></row>`)
 	f.Fuzz(func(t *testing.T, rows string) {
-		table, err := Parse(zipped(t, book(rows, nil)), in)
+		table, err := Parse(zipped(t, book(rows, nil)), "", in)
 		if err != nil {
 			return
 		}
-		if again, err := Parse([]byte(table.Text()), in); err != nil || len(again.rows) != len(table.rows) {
+		if again, err := Parse([]byte(table.Text()), "", in); err != nil || len(again.rows) != len(table.rows) {
 			t.Errorf("the text of a workbook that is read is not: %v: %q", err, table.Text())
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin"
 	"github.com/tributary-io/tributary/admin/dashboard"
+	"github.com/tributary-io/tributary/admin/mail"
 	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
@@ -28,6 +29,7 @@ func newAdmin() *cobra.Command {
 	var publicURL, edgeURL string
 	var tokens, formerTokens secretFlag
 	var former formerHashing
+	var smtp smtpFlags
 	cmd := &cobra.Command{
 		Use:   "admin",
 		Short: "Run the admin API and the dashboard",
@@ -46,6 +48,7 @@ a time publishes the directory and the rules' changes.`,
 			}
 			setup.dsn, err = database.require()
 			wrong.add(err)
+			setup.read = database.read
 			setup.hasher, setup.previous, err = former.hashers(&public.hashing)
 			wrong.add(err)
 			trusted, err := public.proxies.prefixes()
@@ -55,6 +58,8 @@ a time publishes the directory and the rules' changes.`,
 			setup.dashboard.TokenSecret, err = tokens.require()
 			wrong.add(err)
 			setup.dashboard.PreviousTokenSecret, err = formerTokens.read()
+			wrong.add(err)
+			setup.mail, err = smtp.config(publicURL)
 			wrong.add(err)
 			wrong.add(public.tls.read(&setup.service))
 			if err := wrong.err(); err != nil {
@@ -83,9 +88,11 @@ a time publishes the directory and the rules' changes.`,
 	public.register(flags, &config.ShutdownTimeout)
 	former.register(flags)
 	database.register(flags)
+	database.registerRead(flags)
 	tokens.register(flags, "token-secret", "the secret that signs dashboard sessions, at least 32 bytes")
 	required(flags, "short-base", "token-secret-file")
 	formerTokens.register(flags, "previous-token-secret", "the former token secret: sessions that it signed stay valid")
+	smtp.register(flags)
 	return cmd
 }
 
@@ -95,9 +102,11 @@ type adminSetup struct {
 	config    admin.Config
 	dashboard dashboard.Config // runAdmin sets its ShortBase
 	dsn       string
+	read      string // of a standby; may be empty
 	hasher    *identity.Hasher
 	previous  *identity.Hasher // whose signatures hold; nil: none
 	trusted   []netip.Prefix   // proxies
+	mail      *mail.Config     // nil: no mails are sent
 }
 
 // runAdmin serves until ctx ends.
@@ -119,6 +128,12 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer db.Close()
+	registry := newRegistry(s.internal != nil)
+	reads, stopReading, err := s.readStandby(ctx, db, registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopReading()) }()
 	if err := refuseOtherTopics(ctx, client, db.db); err != nil {
 		return err
 	}
@@ -137,7 +152,7 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	s.dashboard.ShortBase = s.config.ShortBase
 	var api *admin.Server // made below
 	pages, err := dashboard.New(s.dashboard, dashboard.Deps{
-		Database: db, Log: s.log, Hasher: s.hasher, Previews: db, Events: client, Rules: cases.NewReader(db.db),
+		Database: db, Reports: reads, Log: s.log, Hasher: s.hasher, Previews: db, Events: client, Rules: cases.NewReader(db.db),
 		CheckLinks: func(ctx context.Context, urls []string) []error { return api.CheckLinks(ctx, urls) },
 		OnKafka:    func(ctx context.Context, companyID string) error { return api.OnKafka(ctx, companyID) },
 		AddEntry: func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error {
@@ -159,7 +174,6 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		batcher.Close(limited)
 	}()
 	s.config.Internal = s.internal != nil
-	registry := newRegistry(s.internal != nil)
 	ctx, stopped := watchStop(ctx, s.log, "admin", registry, stopMetrics{counted: map[string]string{
 		"tributary_admin_requests_total": "requests", "tributary_admin_outbox_published_total": "outbox_records",
 	}})
@@ -169,8 +183,14 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopWatching()) }()
+	tracer, stopTracing, err := s.startTracing(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	api, err = admin.New(s.config, admin.Deps{
-		Metrics: registry, Database: db, Names: db, Previews: db, Links: pages, Producer: batcher, Hasher: s.hasher,
+		Metrics: registry, Tracer: tracer, Database: db, Reports: reads, Names: db, Previews: db, Links: pages, Producer: batcher,
+		Hasher:   s.hasher,
 		Previous: s.previous, Log: s.log,
 		BeforePublishing: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, installationTimeout)
@@ -194,6 +214,11 @@ func runAdmin(ctx context.Context, s adminSetup) (err error) {
 	if err != nil {
 		return err
 	}
+	stopMail, err := startMail(ctx, s.mail, db, s.dashboard.TokenSecret, s.dashboard.PreviousTokenSecret, s.log, registry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopMail()) }()
 	asking := background.Start(ctx, s.log, "hashing secret", secret.run)
 	defer func() { err = errors.Join(err, asking.Stop()) }()
 	sockets := background.Start(ctx, s.log, "live", pages.Run)

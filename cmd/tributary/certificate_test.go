@@ -95,6 +95,9 @@ func TestServicesServeHTTPSThemselvesAndTakeNewCertificates(t *testing.T) {
 				}
 			}
 			plainHTTP(t, address)
+			if out, status := command(t, "health", "--live", "--addr", address, "--tls-cert", cert); status != 0 {
+				t.Errorf("by HTTPS health exits with %d:\n%s", status, out)
+			}
 
 			writePair(t, cert, key, "two.example")
 			await.Until(t, await.Long, func() bool { served, _, _ := overTLS(t, address, "/healthz"); return served == "two.example" },

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -221,6 +222,7 @@ shown means that the database was restored from a backup. Nothing is changed.`,
 func newDirectoryPrune() *cobra.Command {
 	var flags directoryFlags
 	var yes bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove from directory.v1 what PostgreSQL does not have, after a restore",
@@ -235,46 +237,66 @@ docs/operations.md.`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.run(cmd, func(client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges) error {
-				marked, err := db.MarkRestored(cmd.Context(), lost)
-				for _, id := range marked {
-					fmt.Fprintf(cmd.OutOrStdout(), "Changes of %s are lost: paying is blocked until an owner confirms.\n", id)
-				}
-				if err != nil {
-					return err
-				}
-				err = revokeEnded(cmd.Context(), db.Store, list, func(k endedKey) {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s of %s had ended: it is revoked again.\n", k.keyID, k.companyID)
-				})
-				if err != nil {
-					return err
-				}
-				list = slices.DeleteFunc(list, func(d difference) bool { return d.what != notInDatabase })
-				if len(list) == 0 {
-					fmt.Fprintln(cmd.OutOrStdout(), "The directory has nothing that PostgreSQL does not have: nothing was removed.")
-					return nil
-				}
-				for _, d := range list {
-					fmt.Fprintln(cmd.ErrOrStderr(), d.key)
-				}
-				if !yes {
-					if err := askYes(cmd,
-						fmt.Sprintf("%d keys would be removed from %s, and edges would not know them any more", len(list), client.Named(wire.TopicDirectory)),
-						"Type yes to remove: "); err != nil {
-						return err
-					}
-				}
-				producer := kafka.NewProducer(client)
-				for i, d := range list {
-					if err := producer.Produce(cmd.Context(), wire.TopicDirectory, kafka.Record{Key: []byte(d.key)}); err != nil {
-						return fmt.Errorf("%d of %d keys were removed: %w", i, len(list), err)
-					}
-				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%d keys were removed.\n", len(list))
-				return nil
+				return pruneDirectory(cmd, client, db, list, lost, yes, report)
 			})
 		},
 	}
+	report.register(cmd, pruneReport{[]string{"c_…"}, []string{"key_…"}, []string{wire.CompanyKeyPrefix + "c_…"}})
 	flags.register(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// pruneReport is what a restore lost and prune mended, as JSON.
+type pruneReport struct {
+	Blocked []string `json:"blocked_companies"` // where paying is blocked until an owner confirms
+	Revoked []string `json:"revoked_keys"`      // ids of API keys
+	Removed []string `json:"removed"`           // keys of the directory
+}
+
+// pruneDirectory does and says it. Where something fails, the JSON has what was done before it.
+func pruneDirectory(cmd *cobra.Command, client *kafka.Client, db stores, list []difference, lost map[string]commerce.LostChanges, yes bool,
+	report reportFlag) (err error) {
+	done := pruneReport{[]string{}, []string{}, []string{}}
+	defer func() { err = errors.Join(err, report.write(cmd, done)) }()
+	text := report.text(cmd)
+	marked, err := db.MarkRestored(cmd.Context(), lost)
+	for _, id := range marked {
+		fmt.Fprintf(text, "Changes of %s are lost: paying is blocked until an owner confirms.\n", id)
+	}
+	done.Blocked = append(done.Blocked, marked...)
+	if err != nil {
+		return err
+	}
+	err = revokeEnded(cmd.Context(), db.Store, list, func(k endedKey) {
+		fmt.Fprintf(text, "%s of %s had ended: it is revoked again.\n", k.keyID, k.companyID)
+		done.Revoked = append(done.Revoked, k.keyID)
+	})
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(d difference) bool { return d.what != notInDatabase })
+	if len(list) == 0 {
+		fmt.Fprintln(text, "The directory has nothing that PostgreSQL does not have: nothing was removed.")
+		return nil
+	}
+	for _, d := range list {
+		fmt.Fprintln(cmd.ErrOrStderr(), d.key)
+	}
+	if !yes {
+		if err := askYes(cmd,
+			fmt.Sprintf("%d keys would be removed from %s, and edges would not know them any more", len(list), client.Named(wire.TopicDirectory)),
+			"Type yes to remove: "); err != nil {
+			return err
+		}
+	}
+	producer := kafka.NewProducer(client)
+	for i, d := range list {
+		if err := producer.Produce(cmd.Context(), wire.TopicDirectory, kafka.Record{Key: []byte(d.key)}); err != nil {
+			return fmt.Errorf("%d of %d keys were removed: %w", i, len(list), err)
+		}
+		done.Removed = append(done.Removed, d.key)
+	}
+	fmt.Fprintf(text, "%d keys were removed.\n", len(list))
+	return nil
 }

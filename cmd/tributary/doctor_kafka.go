@@ -49,7 +49,7 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 		f.fail("topics", err.Error(), "let this user describe topics and their settings")
 		return
 	}
-	before := f.failed
+	before := f.Failed
 	partitions := map[string]int{}
 	for _, topic := range topics {
 		if topic.Partitions == 0 {
@@ -73,7 +73,7 @@ func (e *examination) checkTopics(ctx context.Context, f *findings, client *kafk
 				"delete the topic and "+runMigrate+"; nothing in it is lost for good")
 		}
 	}
-	if f.failed == before {
+	if f.Failed == before {
 		f.ok("topics", fmt.Sprintf("%d partitions of commerce, events and bulk", events))
 	}
 }

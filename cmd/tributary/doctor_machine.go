@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -128,12 +129,18 @@ func checkDirectory(f *findings, about, dir string, room int64) {
 
 // tryWrite writes a file durably and removes it.
 func tryWrite(dir string) error {
-	file, err := os.CreateTemp(dir, ".tributary-doctor-")
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name := ".tributary-doctor-" + rand.Text()
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = file.WriteString("tributary doctor\n")
-	return errors.Join(err, file.Sync(), file.Close(), os.Remove(file.Name()))
+	return errors.Join(err, file.Sync(), file.Close(), root.Remove(name))
 }
 
 // sizeOf is how many bytes the files below a directory have, 0 where it does not

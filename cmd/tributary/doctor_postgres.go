@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
+	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
@@ -47,6 +51,7 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 	if !checkSchemaAndRole(ctx, f, db) {
 		return
 	}
+	e.checkStandby(ctx, f, db)
 	if kafkaAnswers {
 		e.checkOwner(ctx, f, db, client)
 		checkOffsets(ctx, f, db, client)
@@ -62,6 +67,46 @@ func (e *examination) checkPostgres(ctx context.Context, f *findings, client *ka
 			"start an admin; if one runs, its log says what keeps it")
 	default:
 		f.ok("outbox", fmt.Sprintf("%d records wait", waiting))
+	}
+	checkConnect(ctx, f, merchant.New(db))
+}
+
+// checkStandby tells whether reports can be read from the standby of --postgres-read.
+func (e *examination) checkStandby(ctx context.Context, f *findings, db *postgres.DB) {
+	const about = "standby"
+	if e.read == "" { // few have one
+		return
+	}
+	const do = "reports are read from the primary meanwhile; see to the standby, or correct --postgres-read"
+	standby, err := report.OpenStandby(ctx, e.read, report.New(db), slog.New(slog.DiscardHandler))
+	if err != nil {
+		f.fail(about, err.Error(), do)
+		return
+	}
+	defer standby.Close()
+	var age time.Duration
+	for range 5 { // it may need a moment for what the primary has written just now
+		if age, err = standby.Look(ctx); err == nil {
+			f.ok(about, fmt.Sprintf("%v behind at most", age.Round(time.Millisecond)))
+			return
+		}
+		background.Sleep(ctx, 200*time.Millisecond)
+	}
+	f.warn(about, err.Error(), do)
+}
+
+// checkConnect tells whether a connect service runs, where one ever did.
+func checkConnect(ctx context.Context, f *findings, db *merchant.Store) {
+	offer, err := db.ConnectOffer(ctx)
+	switch {
+	case errors.Is(err, commerce.ErrNoConnectService):
+		f.ok("connect", "it has never run here: no shop is connected")
+	case err != nil:
+		f.fail("connect", err.Error(), "let this user read the tables")
+	case time.Since(offer.SeenAt) > serviceGone:
+		f.fail("connect", "it last ran at "+moment(offer.SeenAt)+": orders wait at the shops' platforms", "start `tributary connect`")
+	default:
+		f.ok("connect", fmt.Sprintf("it runs, with %d platforms", len(offer.Platforms)))
 	}
 }
 
@@ -105,7 +150,7 @@ func checkSchemaAndRole(ctx context.Context, f *findings, db *postgres.DB) bool 
 // checkServer checks the server's version and settings.
 func checkServer(f *findings, s postgres.ServerState) {
 	const about = "PostgreSQL"
-	before := f.failed
+	before := f.Failed
 	if s.VersionNumber < leastPostgres {
 		f.fail(about, "version "+s.Version+" is too old", "use version 16 or later")
 	}
@@ -130,7 +175,7 @@ func checkServer(f *findings, s postgres.ServerState) {
 		f.warn(about, fmt.Sprintf("%d of %d connections are in use", s.Connections, s.MaxConnections),
 			"raise max_connections, or lower pool_max_conns in --postgres of the services")
 	}
-	if f.failed == before {
+	if f.Failed == before {
 		f.ok(about, fmt.Sprintf("version %s, %d of %d connections in use", s.Version, s.Connections, s.MaxConnections))
 	}
 }
@@ -149,7 +194,7 @@ func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kaf
 		f.ok(about, "none yet: no processor has run")
 		return
 	}
-	behind, before := int64(0), f.failed
+	behind, before := int64(0), f.Failed
 	for i := range list {
 		switch p := &list[i]; {
 		case errors.Is(p.halted, facts.ErrOtherCluster):
@@ -162,7 +207,7 @@ func checkOffsets(ctx context.Context, f *findings, db *postgres.DB, client *kaf
 			behind += p.end - p.Next
 		}
 	}
-	if f.failed == before {
+	if f.Failed == before {
 		f.ok(about, fmt.Sprintf("%d records not yet applied", behind))
 	}
 }

@@ -45,11 +45,20 @@ func hasLine(out, level, about, what string) bool {
 	return false
 }
 
+// examine runs doctor as the command does. The error says that something failed.
+func (p *patient) examine(out io.Writer) error {
+	f := findings{out: out}
+	if err := p.run(p.t.Context(), &f); err != nil {
+		return err
+	}
+	return f.problem()
+}
+
 // finds runs doctor, which must print such a line and, for a FAIL, fail.
 func (p *patient) finds(level, about, what string) string {
 	p.t.Helper()
 	var out bytes.Buffer
-	err := p.run(p.t.Context(), &out)
+	err := p.examine(&out)
 	if !hasLine(out.String(), level, about, what) || level == "FAIL" && err == nil {
 		p.t.Errorf("%v; want a line %s %q %q in\n%s", err, level, about, what, out.String())
 	}
@@ -105,7 +114,7 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := claimTopics(t.Context(), newClient(t, broker.Addr), db); err != nil {
+	if err := claimTopics(t.Context(), newClient(t, broker.Addr), db, false); err != nil {
 		t.Fatal(err)
 	}
 	made, err := merchant.New(db).CreateStore(t.Context(),
@@ -121,7 +130,7 @@ func TestDoctorFindsNothingInAWholeInstallation(t *testing.T) {
 	p.snapshot, p.spool = filepath.Join(dir, "directory.json"), filepath.Join(dir, "deep", "spool")
 	var out bytes.Buffer
 	// The tests' topics are kept for ever, as those of `tributary dev` are.
-	if err := p.run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nfailed: 0, warnings: 2\n") ||
+	if err := p.examine(&out); err != nil || !strings.Contains(out.String(), "\nfailed: 0, warnings: 2\n") ||
 		!hasLine(out.String(), "WARN", "topic commerce.v1", "longer than 7 days") ||
 		!hasLine(out.String(), "WARN", "topic bulk.v1", "longer than 7 days") {
 		t.Errorf("%v:\n%s", err, out.String())
@@ -163,6 +172,14 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 	broker := devtest.RealKafka(t)
 	p := &patient{t, oneBroker(broker.Addr)}
 	admin := &kafkago.Client{Addr: kafkago.TCP(broker.Addr)}
+	sees := func(topic, what string, ok func(kafka.TopicState) bool) { // the broker follows its controller some time later
+		t.Helper()
+		client := newClient(t, broker.Addr)
+		await.Until(t, await.Long, func() bool {
+			states, err := client.Topics(t.Context(), topic)
+			return err == nil && ok(states[0])
+		}, func() string { return "the broker does not see of " + topic + ": " + what })
+	}
 	set := func(topic, name, value string) {
 		t.Helper()
 		response, err := admin.IncrementalAlterConfigs(t.Context(),
@@ -176,13 +193,10 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await.Until(t, await.Long, func() bool { // the broker follows its controller
-			states, err := newClient(t, broker.Addr).Topics(t.Context(), topic)
-			return err == nil && states[0].Settings[name] == value
-		}, func() string { return topic + " has " + name + "=" + value })
+		sees(topic, name+"="+value, func(state kafka.TopicState) bool { return state.Settings[name] == value })
 	}
 	var out bytes.Buffer
-	if err := p.run(t.Context(), &out); err != nil {
+	if err := p.examine(&out); err != nil {
 		t.Fatalf("%v:\n%s", err, out.String())
 	}
 	f := func(topic, name, value, level, what, do string) {
@@ -220,16 +234,30 @@ func TestDoctorNamesEachWrongSettingOfATopic(t *testing.T) {
 	if err != nil || response.Errors["commerce.v1"] != nil {
 		t.Fatal(err, response)
 	}
+	sees("commerce.v1", "one more partition", func(state kafka.TopicState) bool { return state.Partitions == devtest.Partitions+1 })
 	p.finds("FAIL", "topics", "events.v1 has 8 partitions and commerce.v1 9")
 	if _, err := admin.DeleteTopics(t.Context(), &kafkago.DeleteTopicsRequest{Topics: []string{"directory.v1"}}); err != nil {
 		t.Fatal(err)
 	}
+	sees("directory.v1", "that it is deleted", func(state kafka.TopicState) bool { return state.Partitions == 0 })
 	if out := p.finds("FAIL", "topic directory.v1", "is not there"); !strings.Contains(out, "run `tributary migrate`") {
 		t.Errorf("doctor does not say how to make the topic:\n%s", out)
 	}
 	broker.Kill()
 	if out := p.finds("FAIL", "Kafka", broker.Addr); !hasLine(out, "-", "topics", "not checked") {
 		t.Errorf("without Kafka:\n%s", out)
+	}
+}
+
+func TestDoctorWritesJSON(t *testing.T) {
+	d := reported[diagnosis](t, statusFailed, "doctor", "--kafka-brokers", "127.0.0.1:1")
+	by := map[string]finding{}
+	for _, f := range d.Findings {
+		by[f.About] = f
+	}
+	if kafka := by["Kafka"]; d.Failed != 1 || kafka.Level != "failure" || kafka.ToDo == "" || !strings.Contains(kafka.What, "127.0.0.1:1") ||
+		by["services"] != (finding{"not_checked", "services", "no --service is given", ""}) {
+		t.Errorf("--json: %+v", d)
 	}
 }
 
@@ -242,7 +270,7 @@ func TestDoctorSeesABrokerThatItCannotReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	if !e.checkBrokers(t.Context(), f, client) || f.failed != 0 {
+	if !e.checkBrokers(t.Context(), f, client) || f.Failed != 0 {
 		t.Errorf("a broker that answers: %s", out.String())
 	}
 	if err := client.Reach(t.Context(), "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {

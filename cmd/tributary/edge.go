@@ -116,8 +116,13 @@ func runEdge(ctx context.Context, s edgeSetup) (err error) {
 		left: map[string]string{"tributary_edge_queued_bytes": "unsent_bytes", "tributary_edge_spool_bytes": "spool_bytes"},
 	})
 	defer func() { stopped(err) }()
-	deps := edge.Deps{Registry: registry, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher, Previous: s.previous,
-		Assets: files, Logger: s.log}
+	tracer, stopTracing, err := s.startTracing(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
+	deps := edge.Deps{Registry: registry, Tracer: tracer, Producer: kafka.NewProducer(client), Directory: client, Hasher: s.hasher,
+		Previous: s.previous, Assets: files, Logger: s.log}
 	if s.spool.Dir != "" {
 		s.spool.Log = s.log
 		if deps.Spool, err = spool.Open(s.spool); err != nil { //nolint:contextcheck // the spool bounds its own flushes

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ func newErase() *cobra.Command {
 	var company string
 	var subject commerce.DataSubject
 	var wait time.Duration
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use:   "erase",
 		Short: "Erase a customer or a visitor for good",
@@ -28,8 +30,9 @@ func newErase() *cobra.Command {
 keyed hashes and the visits go. Orders, credits, commissions and statements keep their
 amounts. It cannot be undone.
 
-A running processor does it, once this is published by a running admin. A store has two
-companies, live and sandbox: each is asked on its own.`,
+A running processor does it, once this is published by a running admin. Where orders or
+events were exported, it is done when "tributary export" has written their files anew.
+A store has two companies, live and sandbox: each is asked on its own.`,
 		Example: `  tributary erase --company c_… --email ana@example.com
   tributary erase --company c_… --customer 4711 --phone '+55 11 98765-4321'`,
 		Args: noArguments,
@@ -69,9 +72,10 @@ companies, live and sandbox: each is asked on its own.`,
 			if err != nil {
 				return err
 			}
-			return waitForErasure(cmd, db, company, asked, wait)
+			return waitForErasure(cmd, db, company, asked, wait, report)
 		},
 	}
+	report.register(cmd, erasureReport{"…", "c_…", "erasing | waiting_for_exports | erased", 2, 40, []string{"orders host:/srv/tributary"}})
 	flags := cmd.Flags()
 	database.register(flags)
 	hashing.register(flags)
@@ -91,9 +95,20 @@ var flagOfSubject = map[string]string{"email": "--email", "phone": "--phone", "c
 // erasurePause is the wait until an erasure is looked at again.
 const erasurePause = 250 * time.Millisecond
 
+// erasureReport is an erasure as JSON.
+type erasureReport struct {
+	ErasureID string `json:"erasure_id"`
+	CompanyID string `json:"company_id"`
+	State     string `json:"state"`
+	Orders    int64  `json:"orders"` // erased so far
+	Events    int64  `json:"events"`
+
+	Exports []string `json:"exports"` // that it waits for
+}
+
 // waitForErasure prints an erasure's id and its state, once it is done or the wait is over.
-func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Erasure, wait time.Duration) (err error) {
-	for deadline := time.Now().Add(wait); e.State != commerce.Erased && time.Now().Before(deadline); {
+func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Erasure, wait time.Duration, report reportFlag) (err error) {
+	for deadline := time.Now().Add(wait); e.State == commerce.Erasing && time.Now().Before(deadline); {
 		if !background.Sleep(cmd.Context(), erasurePause) {
 			return cmd.Context().Err()
 		}
@@ -101,13 +116,16 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 			return err
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "erasure  %s  %s  %d orders, %d events\n", e.ErasureID, e.State, e.Orders, e.Events)
+	fmt.Fprintf(report.text(cmd), "erasure  %s  %s  %d orders, %d events\n", e.ErasureID, e.State, e.Orders, e.Events)
 	switch {
-	case e.State != commerce.Erased:
+	case e.State == commerce.ErasingFiles:
+		fmt.Fprintf(cmd.ErrOrStderr(), "The database has nothing of the person any more. Exported files may: "+
+			"run these again, `tributary export list` shows which.\n  %s\n", strings.Join(e.Exports, "\n  "))
+	case e.State == commerce.Erasing:
 		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it.")
 	case e.Orders == 0 && e.Events == 0:
 		fmt.Fprintln(cmd.ErrOrStderr(),
 			"Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
 	}
-	return nil
+	return report.write(cmd, erasureReport{e.ErasureID, company, e.State, e.Orders, e.Events, append([]string{}, e.Exports...)})
 }

@@ -30,6 +30,10 @@ func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
 	if strings.Contains(out, "ana@example.com") || strings.Contains(out, " erased ") {
 		t.Errorf("it is not done yet, and the person is not named:\n%s", out)
 	}
+	e := reported[erasureReport](t, 0, "erase", "--company", live.CompanyID, "--email", "rui@example.com", "--wait", "0")
+	if len(e.ErasureID) != 36 || e.State != "erasing" || e.CompanyID != live.CompanyID || e.Orders != 0 {
+		t.Errorf("--json: %+v", e)
+	}
 }
 
 func TestEraseNeedsTheHashingSecret(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -262,6 +263,13 @@ func (k *kafkaFlags) config(clientID string) (kafka.Config, error) {
 		password, err := k.password.require()
 		wrong.add(err)
 		config.SASL = kafka.SASL{Mechanism: k.mechanism, Username: k.username, Password: string(password)}
+		if k.password.file != "" { // a new password in the file is taken with the next connection
+			renewing := k.password
+			config.SASL.Renew = func() (string, error) {
+				password, err := renewing.require()
+				return string(password), err
+			}
+		}
 	}
 	return config, wrong.err()
 }
@@ -297,6 +305,7 @@ func (k *kafkaFlags) secured() (*tls.Config, error) {
 type postgresFlags struct {
 	dsn      string
 	optional bool
+	read     string // of a standby
 }
 
 func (p *postgresFlags) register(flags *pflag.FlagSet) {
@@ -305,6 +314,12 @@ func (p *postgresFlags) register(flags *pflag.FlagSet) {
 	if !p.optional {
 		required(flags, "postgres")
 	}
+}
+
+func (p *postgresFlags) registerRead(flags *pflag.FlagSet) {
+	flags.StringVar(&p.read, "postgres-read", "",
+		"connection string of a streaming standby that reports alone are read from, while it is at most a minute old; "+
+			"the password as of --postgres")
 }
 
 func (p *postgresFlags) require() (string, error) {
@@ -347,4 +362,13 @@ func durationInMs(_ []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	return slog.Int64(a.Key+"_ms", a.Value.Duration().Milliseconds())
+}
+
+// readMoment reads the moment that a flag has.
+func readMoment(flag, text string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, misuse(fmt.Errorf("--%s %q: write it as 2026-11-05T12:00:00Z", flag, text))
+	}
+	return at, nil
 }

@@ -35,9 +35,39 @@ type importFlags struct {
 	concurrency int // of events
 	stateDir    string
 	giveUp      time.Duration
+	report      reportFlag
+}
+
+// importReport is an import's outcome as JSON.
+type importReport struct {
+	File         string           `json:"file"`
+	Finished     bool             `json:"finished"` // false: start it again to continue
+	Lines        int64            `json:"lines"`
+	Accepted     int64            `json:"accepted"`
+	Duplicates   *int64           `json:"duplicates,omitempty"` // accepted ones that were there already; of events
+	Rejected     int64            `json:"rejected"`
+	RejectedFile string           `json:"rejected_file,omitempty"`
+	Resumed      int64            `json:"resumed"` // lines that an earlier run had done
+	Retries      int64            `json:"retries"`
+	Seconds      float64          `json:"seconds"`
+	Warnings     map[string]int64 `json:"warnings"` // accepted lines by code and field
+}
+
+func reportOf(file string, s importer.Summary, finished bool) importReport {
+	r := importReport{File: file, Finished: finished, Lines: s.Lines, Accepted: s.Accepted, Rejected: s.Rejected,
+		RejectedFile: s.RejectedFile, Resumed: s.Resumed, Retries: s.Retries, Seconds: s.Took.Seconds(), Warnings: s.Warnings}
+	if s.TellsDuplicates {
+		r.Duplicates = &s.Duplicates
+	}
+	if r.Warnings == nil {
+		r.Warnings = map[string]int64{}
+	}
+	return r
 }
 
 func (f *importFlags) register(cmd *cobra.Command) {
+	f.report.register(cmd, importReport{File: "FILE", Finished: true, Lines: 3, Accepted: 2, Rejected: 1, RejectedFile: "FILE.rejected.jsonl",
+		Seconds: 0.4, Warnings: map[string]int64{"invalid_format provinceCode": 1}})
 	cmd.Flags().StringVar(&f.stateDir, "state-dir", "",
 		"directory of FILE.progress and FILE.rejected.jsonl, made if need be (default beside FILE, or the current directory where that cannot "+
 			"be written)")
@@ -59,6 +89,9 @@ func (f *importFlags) run(cmd *cobra.Command, file string, send func(context.Con
 		return err // it has not started
 	}
 	reporter.Finish(file, summary, err)
+	if wrong := f.report.write(cmd, reportOf(file, summary, err == nil)); wrong != nil {
+		return errors.Join(err, wrong)
+	}
 	if errors.Is(err, context.Canceled) {
 		return &statusError{status: statusFailed, err: errors.New("stopped: start it again to continue")}
 	}

@@ -27,7 +27,7 @@ func newInfluencers() *cobra.Command {
 
 func newInfluencersImport() *cobra.Command {
 	var dryRun, asJSON bool
-	var tag string
+	var tag, sheet string
 	var hashing secretFlag
 	cmd := companyCommand("import FILE", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
@@ -49,7 +49,7 @@ func newInfluencersImport() *cobra.Command {
 					return err
 				}
 			}
-			lines, err := readSpreadsheet(ctx, db, company, file, in)
+			lines, err := readSpreadsheet(ctx, db, company, file, sheet, in)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -64,8 +64,8 @@ func newInfluencersImport() *cobra.Command {
 			return err
 		})
 	cmd.Long = `Register a spreadsheet's influencers with links, coupons, fees and details, as the dashboard does.
-The file is CSV in UTF-8, UTF-16 or Windows-1252, or an .xlsx workbook's first sheet; its first line names the columns, in English or
-Portuguese: ` + strings.Join(spreadsheet.Fields, ", ") + `.
+The file is CSV in UTF-8, UTF-16 or Windows-1252, or a sheet of an .xlsx workbook: the first, or --sheet's.
+Its first line names the columns, in English or Portuguese: ` + strings.Join(spreadsheet.Fields, ", ") + `.
 Other columns are not read. Several links of one line are separated by spaces; a line with a
 coupon needs none. A name that is known already adds to that influencer what is new. Nothing is stored
 while a line is refused; --dry-run does all that the import does, and rolls it back.
@@ -76,6 +76,7 @@ be read both ways is refused, with both.`
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be registered, and store nothing")
 	cmd.Flags().StringVar(&tag, "lang", lang.Tags[0],
 		"the language in which the file's numbers and days are written: "+strings.Join(lang.Tags, " or "))
+	cmd.Flags().StringVar(&sheet, "sheet", "", "the name of the workbook's sheet that is read, where it is not the first visible one")
 	hashing.register(cmd.Flags(), "hashing-secret",
 		"the secret of edge and admin: without it, an influencer whose e-mail, telephone or document the file has is not recognised as a buyer")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
@@ -100,13 +101,14 @@ func languageOf(tag string) (fileLanguage, error) {
 	return l, nil
 }
 
-// readSpreadsheet reads and checks every line.
-func readSpreadsheet(ctx context.Context, db stores, company string, in io.Reader, words fileLanguage) ([]spreadsheet.Line, error) {
+// readSpreadsheet reads and checks every line. sheet is the name of a workbook's sheet; empty: the first.
+func readSpreadsheet(ctx context.Context, db stores, company string, in io.Reader, sheet string,
+	words fileLanguage) ([]spreadsheet.Line, error) {
 	raw, err := io.ReadAll(io.LimitReader(in, spreadsheet.MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	table, err := spreadsheet.Parse(raw, words.file)
+	table, err := spreadsheet.Parse(raw, sheet, words.file)
 	if err == nil {
 		err = table.Check()
 	}

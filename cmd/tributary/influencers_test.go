@@ -1,7 +1,11 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +35,7 @@ func TestADryRunStoresNothing(t *testing.T) {
 	}
 	db := openInstallation(t)
 	lines, err := readSpreadsheet(t.Context(), db, live.CompanyID, strings.NewReader("name,links,coupon,var_fee\n"+
-		"Ana,https://loja.example.com/,ana20,10\nBeto,https://loja.example.com/,ANA20,\nCaio,https://loja.example.com/,,\n"), words)
+		"Ana,https://loja.example.com/,ana20,10\nBeto,https://loja.example.com/,ANA20,\nCaio,https://loja.example.com/,,\n"), "", words)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +68,43 @@ func TestADryRunStoresNothing(t *testing.T) {
 	f(true, "nothing was stored", "refused, ANA20 is already Ana's")
 	lines[0].Problems = []string{"something"}
 	f(false, "nothing was stored", "line 2, Ana: something")
+}
+
+func TestTheImportReadsAChosenSheet(t *testing.T) {
+	live, _ := installation(t)
+	file := filepath.Join(t.TempDir(), "parceiros.xlsx")
+	var book bytes.Buffer
+	w := zip.NewWriter(&book)
+	row := func(text string) string {
+		return `<row><c t="str"><v>` + text + `</v></c><c t="str"><v>Cupom</v></c></row>`
+	}
+	for name, text := range map[string]string{
+		"_rels/.rels":     `<a><Relationship Id="r" Target="xl/workbook.xml" Type="http://a/officeDocument"/></a>`,
+		"xl/workbook.xml": `<workbook><sheets><sheet name="Notas" r:id="a"/><sheet name="Parceiras" r:id="b"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<a><Relationship Id="a" Target="1.xml" Type="http://a/worksheet"/>` +
+			`<Relationship Id="b" Target="2.xml" Type="http://a/worksheet"/></a>`,
+		"xl/1.xml": "<a>" + row("Assunto") + row("nada") + "</a>",
+		"xl/2.xml": "<a>" + row("Nome") + row("Dora Lima") + "</a>",
+	} {
+		if part, err := w.Create(name); err != nil {
+			t.Fatal(err)
+		} else if _, err := io.WriteString(part, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), os.WriteFile(file, book.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sheet, want string
+		status      int
+	}{{"", "no column is read as the name", 1}, {"Parceiras", "line 2: Dora Lima, 0 links, coupon CUPOM: would be registered", 0},
+		{"Preços", "no visible sheet “Preços”", 1}} {
+		out, status := command(t, "influencers", "import", file, "--company", live.CompanyID, "--dry-run", "--sheet", c.sheet)
+		if status != c.status || !strings.Contains(out, c.want) {
+			t.Errorf("%q: %d, %s", c.sheet, status, out)
+		}
+	}
 }
 
 func TestAnImportIsToldAsJSON(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // errOtherInstallation means that the topics belong to another installation.
 var errOtherInstallation = errors.New("these topics belong to another installation")
 
+// errOtherKafka means that the database belongs to another Kafka cluster; it is an errOtherInstallation too.
+var errOtherKafka = fmt.Errorf("%w: the database is of another Kafka", errOtherInstallation)
+
 // mostAsked bounds the companies of the directory that the database is asked for.
 const mostAsked = 1000
 
@@ -64,21 +67,43 @@ func ownerOf(ctx context.Context, client *kafka.Client) (owner topicsOwner, err 
 	return owner, err
 }
 
-// installationOf returns the id of a database's installation, and errOtherInstallation where its topics have another prefix.
-func installationOf(ctx context.Context, client *kafka.Client, store *merchant.Store) (id string, err error) {
+// installationOf returns the id of a database's installation. errOtherInstallation where its topics have another prefix,
+// errOtherKafka where its offsets are of another cluster; newKafka: that cluster is lost.
+func installationOf(ctx context.Context, client *kafka.Client, store *merchant.Store, newKafka bool) (id string, err error) {
 	id, prefix, claimed, err := store.Installation(ctx)
 	if err == nil && claimed && prefix != client.Named("") {
 		err = fmt.Errorf("%w: --topic-prefix is %q, and those of the database begin with %q", errOtherInstallation, client.Named(""), prefix)
 	}
-	return id, err
+	if err != nil || newKafka {
+		return id, err
+	}
+	clusters, err := store.KafkaClusters(ctx)
+	if err != nil || len(clusters) == 0 {
+		return id, err
+	}
+	cluster, err := client.ClusterID(ctx)
+	if err != nil {
+		return id, err
+	}
+	for _, other := range clusters {
+		if other != cluster {
+			return id, fmt.Errorf("%w: its offsets are of the cluster %q, and this is %q: give the --kafka-brokers of that cluster, or the "+
+				"--postgres of this one; where that cluster is lost for good: docs/operations.md, Kafka is lost", errOtherKafka, other, cluster)
+		}
+	}
+	return id, nil
 }
 
 // checkInstallation returns errOtherInstallation where the directory belongs to another
-// installation than the database, or the database to topics of another prefix. A directory that names none, since it
+// installation than the database, or the database to topics of another prefix or cluster. A directory that names none, since it
 // was made anew, belongs to the database unless it has companies of which the database has none.
 func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.DB) (id string, owner topicsOwner, err error) {
+	return compareOwner(ctx, client, db, false)
+}
+
+func compareOwner(ctx context.Context, client *kafka.Client, db *postgres.DB, newKafka bool) (id string, owner topicsOwner, err error) {
 	store := merchant.New(db)
-	if id, err = installationOf(ctx, client, store); err != nil {
+	if id, err = installationOf(ctx, client, store, newKafka); err != nil {
 		return id, owner, err
 	}
 	if owner, err = ownerOf(ctx, client); err != nil {
@@ -102,8 +127,9 @@ func checkInstallation(ctx context.Context, client *kafka.Client, db *postgres.D
 }
 
 // claimTopics writes the topics' prefix to the database and the installation's id to the directory, where they have none.
-func claimTopics(ctx context.Context, client *kafka.Client, db *postgres.DB) error {
-	id, owner, err := checkInstallation(ctx, client, db)
+// newKafka is installationOf's.
+func claimTopics(ctx context.Context, client *kafka.Client, db *postgres.DB, newKafka bool) error {
+	id, owner, err := compareOwner(ctx, client, db, newKafka)
 	if err != nil {
 		return err
 	}

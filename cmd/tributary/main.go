@@ -127,18 +127,34 @@ that finished with lines that were rejected.`,
 		},
 	}
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(
-		newDev(), newEdge(), newAdmin(), newProcessor(), newVersion(),
-		newMigrate(), newCompany(), newKeys(), newPerson(), newInfluencers(),
-		newImport(), newExplain(), newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newModels(),
-		newReplay(), newVerify(), newRetain(), newErase(), newOffsets(), newDirectory(), newDoctor(),
-	)
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"services", "Services:", []*cobra.Command{newDev(), newEdge(), newAdmin(), newProcessor(), newConnect()}},
+		{"merchants", "Merchants' work:", []*cobra.Command{newCompany(), newKeys(), newPerson(), newInfluencers(), newImport(), newExplain(),
+			newPreview(), newPayouts(), newStatement(), newSigns(), newDelivery(), newWebhooks(), newConversions(), newErase(), newExport(),
+			newModels(), newMCP()}},
+		{"upkeep", "Setting up, checking and repairing:", []*cobra.Command{newMigrate(), newHealth(), newDoctor(), newVerify(), newReplay(),
+			newRetain(), newOffsets(), newDirectory()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(newVersion(), newManual())
 	// A group alone is no usage of it.
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable (not .HasAvailableSubCommands)}}", 1))
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}",
+		`{{if and .Runnable (or (not .HasAvailableSubCommands) (index .Annotations "`+runsToo+`"))}}`, 1))
 	root.SetFlagErrorFunc(flagProblem)
 	describeFlags(root)
 	return root
 }
+
+// runsToo is the annotation of a command that has others below it, and runs without one too.
+const runsToo = "runs"
 
 // newHelp is cobra's help, which fails for a command that there is not.
 func newHelp() *cobra.Command {
@@ -179,11 +195,11 @@ func group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// commandsOf names commands, in their order; cobra's own are left out.
+// commandsOf names commands, in their order; cobra's own and hidden ones are left out.
 func commandsOf(commands []*cobra.Command) string {
 	var names []string
 	for _, c := range commands {
-		if c.Name() != "help" && c.Name() != "completion" {
+		if c.Name() != "help" && c.Name() != "completion" && !c.Hidden {
 			names = append(names, c.Name())
 		}
 	}
@@ -221,7 +237,14 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return misuse(fmt.Errorf("%s takes no argument: what is %q?", cmd.CommandPath(), args[0]))
 }
 
-// version returns the module's version, and its commit if that is known.
+// What .ci/release links in; empty in any other build.
+var (
+	releaseVersion string // such as v0.1.0
+	releaseCommit  string
+	releaseDate    string // of the commit, RFC 3339 in UTC
+)
+
+// version tells which release this is, or else the module's version, then the commit and its date if they are known.
 func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "unknown (built without module information)"
@@ -230,12 +253,18 @@ func version(info *debug.BuildInfo, ok bool) string {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	text := info.Main.Version
+	text, commit, date := info.Main.Version, settings["vcs.revision"], settings["vcs.time"]
+	if releaseVersion != "" {
+		text, commit, date = releaseVersion, releaseCommit, releaseDate
+	}
 	if text == "" {
 		text = "(devel)"
 	}
-	if commit := settings["vcs.revision"]; commit != "" {
+	if commit != "" {
 		text += " commit " + commit[:min(12, len(commit))]
+		if date != "" {
+			text += " of " + date
+		}
 		if settings["vcs.modified"] == "true" {
 			text += " with local changes"
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -170,6 +171,7 @@ func TestAllThatIsMissingIsSaidAtOnce(t *testing.T) {
 	f([]string{"company", "create", "Loja", "--currency", "reais"}, "--currency", "TRIBUTARY_POSTGRES")
 	f([]string{"import", "events", "x.jsonl"}, "--edge and --company", "TRIBUTARY_KEY")
 	f([]string{"import", "orders", "x.jsonl"}, "--admin", "TRIBUTARY_KEY")
+	f([]string{"mcp"}, "--admin", "TRIBUTARY_KEY")
 	t.Setenv("TRIBUTARY_KAFKA_TLS", "perhaps")
 	t.Setenv("TRIBUTARY_DRAIN", "soon")
 	f([]string{"edge"}, "TRIBUTARY_KAFKA_TLS", "TRIBUTARY_DRAIN")
@@ -203,6 +205,14 @@ func TestExitStatusOfAnImport(t *testing.T) {
 		}
 	}
 	f(`{"orderId":"1"}`, 200, 0)
+	status = 200
+	path := filepath.Join(t.TempDir(), "two.jsonl")
+	writeFile(t, path, `{"orderId":"1"}`+"\n"+`{"orderId":"bad"}`)
+	got := reported[importReport](t, statusRejections, "import", "orders", path, "--admin", server.URL+"/admin/v1", "--key", "k")
+	if got.File != path || !got.Finished || got.Lines != 2 || got.Accepted != 1 || got.Rejected != 1 || got.Duplicates != nil ||
+		got.Seconds <= 0 || got.RejectedFile != path+".rejected.jsonl" || got.Warnings == nil {
+		t.Errorf("--json: %+v", got)
+	}
 	f(`{"orderId":"1"}`+"\n"+`{"orderId":"bad"}`, 200, 3)
 	f(`{"orderId":"1"}`, 401, 1)
 	f(`{"orderId":"1"}`, 503, 1)
@@ -251,6 +261,12 @@ func TestAKeyInAFileGoesBeforeTheFlag(t *testing.T) {
 }
 
 func TestVersionSaysWhatWasBuilt(t *testing.T) {
+	info := &debug.BuildInfo{GoVersion: "go1.26.8", Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.time", Value: "2026-11-27T12:00:00Z"}, {Key: "GOOS", Value: "linux"},
+		{Key: "GOARCH", Value: "arm64"}}}
+	if got, want := version(info, true), "(devel) commit 0123456789ab of 2026-11-27T12:00:00Z go1.26.8 linux/arm64"; got != want {
+		t.Errorf("version %q, want %q", got, want)
+	}
 	t.Setenv("TRIBUTARY_VERSION", "no flag of ours")
 	if out, status := command(t, "--version"); status != 0 || !strings.HasPrefix(out, "tributary version ") || !strings.Contains(out, "go1.") {
 		t.Errorf("--version: exit status %d and %q", status, out)

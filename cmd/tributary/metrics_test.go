@@ -66,12 +66,15 @@ func families(t *testing.T, page string) map[string]*family {
 // labelsOf names every label that our metrics may have, and the most values that
 // one may take: more would mean that a client can choose them.
 var labelsOf = map[string]int{
-	"route": 60, "method": 8, "status": 60, "code": 40, "outcome": 10, "topic": 5, "partition": 1024, "what": 4, "reason": len(core.Dropped{}),
+	"route": 60, "method": 8, "status": 60, "code": 40, "outcome": 25, "network": 4, "topic": 5, "partition": 1024, "what": 4,
+	"reason": len(core.Dropped{}) + 20, "platform": 20, "state": 8, "from": 2,
 }
 
 func TestMetricsKeepPrometheusConventions(t *testing.T) {
+	withMail(t)
 	s := startServices(t, "--spool", t.TempDir(), "--internal-addr", "127.0.0.1:0")
-	for name, service := range map[string]*running{"edge": s.edge, "admin": s.admin, "processor": s.processor} {
+	s.startConnect()
+	for name, service := range map[string]*running{"edge": s.edge, "admin": s.admin, "processor": s.processor, "connect": s.connect} {
 		page := service.metrics()
 		problems, err := promlint.New(strings.NewReader(page)).Lint()
 		if err != nil {
@@ -95,13 +98,15 @@ func TestMetricsKeepPrometheusConventions(t *testing.T) {
 }
 
 // metricNames finds our metrics in an expression, and those of the process.
-var metricNames = regexp.MustCompile(`\b(?:tributary|process|go)_[a-z0-9_]+`)
+var metricNames = regexp.MustCompile(`\b(?:tributary|process|go)_[a-z][a-z0-9_]+`)
 
 // What the alerts and the dashboard ask for is there from a service's start.
 func TestAlertsAndDashboardNameWhatServicesExport(t *testing.T) {
+	withMail(t)
 	s := startServices(t, "--spool", t.TempDir())
 	exported := map[string]bool{}
-	for _, service := range []*running{s.edge, s.admin, s.processor} {
+	s.startConnect()
+	for _, service := range []*running{s.edge, s.admin, s.processor, s.connect} {
 		for name, family := range families(t, service.metrics()) {
 			exported[name] = true
 			if family.kind == "histogram" {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/factstore"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -18,7 +21,8 @@ func newMigrate() *cobra.Command {
 	var database postgresFlags
 	var broker kafkaFlags
 	var plan kafka.TopicPlan
-	var status, dryRun, asJSON bool
+	var status, dryRun, newKafka bool
+	var report reportFlag
 	var grant []string
 	cmd := &cobra.Command{
 		Use:   "migrate",
@@ -49,13 +53,16 @@ sessions.`,
 				return err
 			}
 			if status || dryRun {
-				return tellSchema(cmd, dsn, config, dryRun, asJSON)
+				return tellSchema(cmd, dsn, config, dryRun, report)
 			}
-			if err := migrateAndGrant(cmd.Context(), dsn, config, plan, grant); err != nil {
+			err = tellingEach(time.Minute, cmd.ErrOrStderr(), func() error {
+				return migrateAndGrant(cmd.Context(), dsn, config, plan, grant, newKafka)
+			})
+			if err != nil {
 				return err
 			}
-			if asJSON {
-				return tellSchema(cmd, dsn, config, false, true)
+			if report.asJSON {
+				return tellSchema(cmd, dsn, config, false, report)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "The schema and the topics are up to date.")
 			if len(grant) > 0 {
@@ -75,8 +82,27 @@ sessions.`,
 	flags.StringSliceVar(&grant, "grant", nil,
 		"a role of PostgreSQL that services log in with: afterwards it may read and write all tables, and not change them; repeat or "+
 			"separate by commas")
-	flags.BoolVar(&asJSON, "json", false, "what the schema and Kafka have, as JSON; after a migration too")
+	flags.BoolVar(&newKafka, "new-kafka", false,
+		"the Kafka cluster of this database is lost for good: make the topics on this one (docs/operations.md, Kafka is lost)")
+	report.register(cmd, schemaStatus{4, 4, 1, "", []migrationStatus{{1, "…", "applied | pending | unknown"}}, []string{"events.v1"}})
 	return cmd
+}
+
+// tellingEach says at each end of a time that the migrations still go on, until do is done.
+func tellingEach(period time.Duration, out io.Writer, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	began, ticker := time.Now(), time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ticker.C:
+			fmt.Fprintf(out, "migrate has gone on for %s: a large table takes long, or others hold it, or another migrate runs (pg_stat_activity "+
+				"has them).\n", time.Since(began).Round(time.Second))
+		}
+	}
 }
 
 // grantTo lets roles do what services do.
@@ -111,7 +137,7 @@ type migrationStatus struct {
 }
 
 // tellSchema prints what the schema and Kafka have; with pendingOnly what migrate would do.
-func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly, asJSON bool) error {
+func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly bool, report reportFlag) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
@@ -148,8 +174,8 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 			s.Migrations = append(s.Migrations, one)
 		}
 	}
-	if asJSON {
-		return writeJSON(out, s)
+	if report.asJSON {
+		return report.write(cmd, s)
 	}
 	if err := state.Refusal(); err != nil && pendingOnly {
 		return err
@@ -177,19 +203,19 @@ func tellSchema(cmd *cobra.Command, dsn string, config kafka.Config, pendingOnly
 
 // migrate is for dev.
 func migrate(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error {
-	return migrateAndGrant(ctx, dsn, config, plan, nil)
+	return migrateAndGrant(ctx, dsn, config, plan, nil, false)
 }
 
 // migrateAndGrant makes the topics and grants, also where the other of the two fails.
-func migrateAndGrant(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan, grant []string) error {
+func migrateAndGrant(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan, grant []string, newKafka bool) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
-	return errors.Join(grantTo(ctx, dsn, grant), makeTopics(ctx, dsn, config, plan))
+	return errors.Join(grantTo(ctx, dsn, grant), makeTopics(ctx, dsn, config, plan, newKafka))
 }
 
 // makeTopics makes the topics that are missing and claims them for the database.
-func makeTopics(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan) error {
+func makeTopics(ctx context.Context, dsn string, config kafka.Config, plan kafka.TopicPlan, newKafka bool) error {
 	client, err := kafka.NewClient(config)
 	if err != nil {
 		return err
@@ -200,11 +226,33 @@ func makeTopics(ctx context.Context, dsn string, config kafka.Config, plan kafka
 		return err
 	}
 	defer db.Close()
-	if _, err := installationOf(ctx, client, merchant.New(db)); err != nil { // before any topic is made
+	if _, err := installationOf(ctx, client, merchant.New(db), newKafka); err != nil { // before any topic is made
 		return err
+	}
+	if newKafka {
+		if err := checkStoredPartitions(ctx, factstore.New(db), plan.Partitions); err != nil {
+			return err
+		}
 	}
 	if err := client.EnsureTopics(ctx, plan); err != nil {
 		return err
 	}
-	return claimTopics(ctx, client, db)
+	return claimTopics(ctx, client, db, newKafka)
+}
+
+// checkStoredPartitions refuses to make topics anew with another partition count than the lost ones had: edges that run go on with that
+// one, and offsets of partitions that are not there could be reset by nobody.
+func checkStoredPartitions(ctx context.Context, store *factstore.Store, planned int) error {
+	list, err := store.Offsets(ctx)
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, o := range list {
+		count = max(count, o.Partition+1)
+	}
+	if count > 0 && count != planned {
+		return fmt.Errorf("the lost topics had %d partitions, not %d: give --partitions %d", count, planned, count)
+	}
+	return nil
 }

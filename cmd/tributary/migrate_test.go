@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
@@ -161,4 +164,25 @@ func TestADatabaseOfBeforeTheFirstVersionIsRefused(t *testing.T) {
 	p := &patient{t, oneBroker(devtest.Kafka(t))}
 	p.dsn = dsn
 	p.finds("FAIL", "schema", former)
+}
+
+func TestAMigrationThatTakesLongSaysSo(t *testing.T) {
+	var out await.Buffer
+	want := errors.New("as it ended")
+	err := tellingEach(time.Millisecond, &out, func() error {
+		for range 10_000 {
+			if strings.Contains(out.String(), "migrate has gone on for") {
+				return want
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return errors.New("nothing is said")
+	})
+	if !errors.Is(err, want) {
+		t.Error(err)
+	}
+	out = await.Buffer{}
+	if err := tellingEach(time.Hour, &out, func() error { return nil }); err != nil || out.String() != "" {
+		t.Errorf("%v, and %q", err, out.String())
+	}
 }

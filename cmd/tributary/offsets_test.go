@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,10 +80,19 @@ func TestOffsetsShowsAndResetsAHaltedPartition(t *testing.T) {
 	f(1, "no offset of commerce.v1/0 is stored", "reset", "--topic", wire.TopicCommerce, "--partition", "0")
 	f(1, "give --yes, since nobody can be asked here", "reset", "--topic", wire.TopicEvents, "--halted")
 	next(3)
-	f(0, "It will be read from 0: 5 records. Those that are stored already are not stored again.\n  Records of the former log that were "+
-		"not read are lost",
+	f(0, "It will be read from 0: 5 records. Those that are stored already are not stored again.\n  Records of the former log from 3 on "+
+		"are lost",
 		"reset", "--topic", wire.TopicEvents, "--halted", "--yes")
 	next(0)
 	p.finds("ok", "processor's offsets", "5 records not yet applied")
 	f(0, "No partition of events.v1 is halted: nothing was changed.", "reset", "--topic", wire.TopicEvents, "--halted", "--yes")
+
+	again := []string{"offsets", "reset", "--topic", wire.TopicEvents, "--yes"}
+	if got := reported[resetReport](t, 0, append(again, "--halted")...); len(got.Reset) != 0 {
+		t.Errorf("where nothing is halted these were reset: %+v", got)
+	}
+	want := []resetPlace{{Topic: wire.TopicEvents, Partition: partition}}
+	if got := reported[resetReport](t, 0, append(again, "--partition", strconv.Itoa(partition))...); !slices.Equal(got.Reset, want) {
+		t.Errorf("reset %+v, want %+v", got.Reset, want)
+	}
 }

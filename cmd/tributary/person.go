@@ -303,7 +303,8 @@ func (p *passwordFlag) readAndHash(cmd *cobra.Command) (text string, generated b
 func hashPassword(text string) (string, error) {
 	hash, err := login.HashPassword(text)
 	if errors.Is(err, login.ErrPasswordLength) {
-		return "", fmt.Errorf("the password must have %d to %d bytes", login.MinPasswordBytes, login.MaxPasswordBytes)
+		return "", fmt.Errorf("the password must have %d characters or more, and %d bytes at most", login.MinPasswordCharacters,
+			login.MaxPasswordBytes)
 	}
 	return hash, err
 }

@@ -122,7 +122,7 @@ func TestPersonSaysWhatIsWrong(t *testing.T) {
 	f("no such person", "passwd", "bia@loja.example")
 	f("is the last owner", "grant", "ana@loja.example", "--company", live.CompanyID, "--role", "analyst")
 	f("no such person", "grant", "bia@loja.example", "--company", live.CompanyID)
-	f("10 to 256 bytes", "passwd", "ana@loja.example")
+	f("10 characters or more, and 256 bytes", "passwd", "ana@loja.example")
 	f("no e-mail address", "create", "ana", "--company", live.CompanyID)
 	f("no such company", "create", "bia@loja.example", "--company", "c_zz")
 	f("no such store", "create", "bia@loja.example", "--store", "zz")

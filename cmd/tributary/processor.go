@@ -97,11 +97,16 @@ func runProcessor(ctx context.Context, s processorSetup) (err error) {
 		held:    map[string]string{"tributary_processor_partitions": "partitions_handed_over"},
 	})
 	defer func() { stopped(err) }()
+	tracer, stopTracing, err := s.startTracing(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	store := factstore.New(db)
 	p := processor.New(s.config, processor.Deps{
-		Registry: registry,
-		Log:      ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
-		Store:    processor.StoreOf(store), Books: upkeep.NewBooks(db), Privileges: db.Privileges, Leaving: leaving,
+		Registry: registry, Tracer: tracer,
+		Log:   ownLog{group, func(ctx context.Context) error { return ownTopics(ctx, s.log, client, db) }},
+		Store: processor.StoreOf(store), Books: upkeep.NewBooks(db), Privileges: db.Privileges, Leaving: leaving,
 		Results: kafka.NewProducer(client), Logger: s.log,
 	})
 	if s.listener == nil {

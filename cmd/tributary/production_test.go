@@ -39,7 +39,7 @@ func TestTheBlockForProductionRunsAsPrinted(t *testing.T) {
 		case words[0] == "export":
 			name, value, _ := strings.Cut(words[1], "=")
 			t.Setenv(name, value)
-		case words[0] == "tributary" && words[1] == "migrate":
+		case words[0] == "tributary" && (words[1] == "migrate" || words[2] == "key"):
 			if out, status := command(t, words[1:]...); status != 0 {
 				t.Fatalf("%s%d:\n%s", line, status, out)
 			}
@@ -51,7 +51,7 @@ func TestTheBlockForProductionRunsAsPrinted(t *testing.T) {
 			}
 		}
 	}
-	if len(running) != 3 {
+	if len(running) != 4 {
 		t.Fatalf("%d services", len(running))
 	}
 	for _, service := range running {

@@ -24,6 +24,7 @@ type replayFlags struct {
 	database postgresFlags
 	keep     bool
 	wait     time.Duration
+	report   reportFlag
 }
 
 func (r *replayFlags) register(cmd *cobra.Command) {
@@ -51,13 +52,25 @@ needs CREATE on the database, which needs room for what is computed.`,
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "replayed  %s  %d orders\n", hash, orders)
-				return nil
+				fmt.Fprintf(flags.report.text(cmd), "replayed  %s  %d orders\n", hash, orders)
+				done := replayReport{Hash: hash, Orders: orders}
+				if flags.keep {
+					done.Schema = fresh.Name
+				}
+				return flags.report.write(cmd, done)
 			})
 		},
 	}
 	flags.register(cmd)
+	flags.report.register(cmd, replayReport{"…", 1200, "replay_…"})
 	return cmd
+}
+
+// replayReport is a replay's outcome as JSON.
+type replayReport struct {
+	Hash   string `json:"hash"` // the ledger hash, in hexadecimal
+	Orders int    `json:"orders"`
+	Schema string `json:"schema,omitempty"` // the one that was kept
 }
 
 func newVerify() *cobra.Command {
@@ -87,13 +100,20 @@ before it starts: what the processors have not read yet would be a difference.`,
 				if err != nil {
 					return err
 				}
-				err = showComparison(cmd.OutOrStdout(), found)
-				return errors.Join(err, checkStatements(cmd.Context(), cmd.OutOrStdout(), live, most),
-					checkSums(cmd.Context(), cmd.OutOrStdout(), live), checkBooks(cmd.Context(), cmd.OutOrStdout(), live, most))
+				v := newVerification(flags.report.text(cmd), found)
+				v.compared(found)
+				err = errors.Join(v.checkStatements(cmd.Context(), live, most), v.checkSums(cmd.Context(), live),
+					v.checkBooks(cmd.Context(), live, most))
+				if err != nil { // a check could not be made
+					return errors.Join(v.problem(), err)
+				}
+				v.Equal = len(v.Problems) == 0
+				return errors.Join(flags.report.write(cmd, v), v.problem())
 			})
 		},
 	}
 	flags.register(cmd)
+	flags.report.register(cmd, verificationExample)
 	cmd.Flags().IntVar(&most, "show", 20, "how many of the orders that differ are named")
 	return cmd
 }
@@ -151,94 +171,4 @@ func showProgress(out io.Writer) func(p replay.Progress) {
 				p.Decisions, p.Orders)
 		}
 	}
-}
-
-// mostAmounts bounds the amounts shown of one side of an order that differs.
-const mostAmounts = 10
-
-// showComparison prints both hashes and the orders that differ. Where there are some it
-// returns an error.
-func showComparison(out io.Writer, found *ledger.Comparison) error {
-	fmt.Fprintf(out, "live      %s\nreplayed  %s\n", found.LiveHash, found.ReplayedHash)
-	if found.Equal() {
-		fmt.Fprintf(out, "Equal: %d orders.\n", found.Orders)
-		return nil
-	}
-	for _, d := range found.Differences {
-		fmt.Fprintf(out, "company %s, order %s\n", d.CompanyID, printable(d.OrderID))
-		showAmounts(out, "live", d.Live)
-		showAmounts(out, "replayed", d.Replayed)
-	}
-	if n := found.Different - len(found.Differences); n > 0 {
-		fmt.Fprintf(out, "… and %d more\n", n)
-	}
-	return fmt.Errorf("%d of %d orders differ; where a rule was changed just before, run it again", found.Different, found.Orders)
-}
-
-// checkStatements prints whether the closed statements have the entries with which they
-// were closed. Where some have not it names most of them and returns an error.
-func checkStatements(ctx context.Context, out io.Writer, live *replay.Snapshot, most int) error {
-	statements, altered, err := live.AlteredStatements(ctx, max(most, 1))
-	if err != nil {
-		return err
-	}
-	if len(altered) == 0 {
-		fmt.Fprintf(out, "Closed statements: %d, all as they were closed.\n", statements)
-		return nil
-	}
-	for _, a := range altered[:min(most, len(altered))] {
-		fmt.Fprintf(out, "company %s, statement %s\n", a.CompanyID, a.StatementID)
-	}
-	return errors.New("closed statements have not the entries with which they were closed")
-}
-
-func showAmounts(out io.Writer, side string, nets []ledger.Net) {
-	for i, n := range nets {
-		if i == mostAmounts {
-			fmt.Fprintf(out, "  %-8s  … and %d more\n", side, len(nets)-i)
-			return
-		}
-		fmt.Fprintf(out, "  %-8s  %s\n", side, printable(strings.Join(strings.Fields(strings.Join([]string{
-			string(n.Kind), n.Of, n.Touch, n.InfluencerID, n.AmountMinor, n.Currency}, " ")), " ")))
-	}
-}
-
-// checkSums sums what reports read again from all outcomes, and prints the tables that
-// differ. Where there are some it returns an error.
-func checkSums(ctx context.Context, out io.Writer, live *replay.Snapshot) error {
-	wrong, err := live.CheckSums(ctx)
-	if err != nil {
-		return err
-	}
-	if len(wrong) == 0 {
-		fmt.Fprintln(out, "Equal: the sums of the reports.")
-		return nil
-	}
-	var rows int64
-	for _, d := range wrong {
-		rows += d.Rows
-		fmt.Fprintf(out, "company %s: %d rows of %s are not the sum of its orders\n", d.CompanyID, d.Rows, d.Table)
-	}
-	return fmt.Errorf("%d rows of the sums that reports read differ from the orders", rows)
-}
-
-// checkBooks prints where the credits of a day, currency and model are not what its
-// approved orders come to. Where there are some it returns an error.
-func checkBooks(ctx context.Context, out io.Writer, live *replay.Snapshot, most int) error {
-	most = max(most, 1)
-	wrong, err := live.Imbalances(ctx, most)
-	if err != nil {
-		return err
-	}
-	if len(wrong) == 0 {
-		fmt.Fprintln(out, "Equal: the credits of each day, currency and model, and its approved orders.")
-		return nil
-	}
-	for _, i := range wrong[:min(most, len(wrong))] {
-		fmt.Fprintln(out, printable(i.String()))
-	}
-	if len(wrong) > most {
-		fmt.Fprintln(out, "… and more")
-	}
-	return errors.New("credits are not what the approved orders come to")
 }

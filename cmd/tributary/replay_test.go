@@ -58,6 +58,12 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 		t.Errorf("hashes %v", h)
 	}
 	f(1, []string{"and 1 more"}, "verify", "--show", "0")
+	v := reported[verification](t, 1, "verify")
+	if v.Equal || v.Orders != 1 || v.Different != 1 || len(v.Differences) != 1 || v.Differences[0].OrderID != "o1" || len(v.Problems) != 1 ||
+		len(v.Differences[0].Live) != 0 || len(v.Differences[0].Replayed) == 0 || v.Differences[0].Replayed[0].Kind != "credit" ||
+		v.LiveHash != hashes(out)[0] || v.ReplayedHash != hashes(out)[1] {
+		t.Errorf("--json: %+v", v)
+	}
 	exec(`insert into orders (company_id, order_id, created_at, day, status, currency, total_minor, body, processed_at) values ($1, 'o1', `+
 		`'2026-03-10T12:00:00Z', '2026-03-10', 0, 'BRL', 1000, $2, now())`, live.CompanyID, body)
 	exec(`insert into payout (company_id, order_id, day, status, currency, total_minor, base_minor, commission_minor, credits)
@@ -65,6 +71,10 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 		live.CompanyID)
 	f(1, []string{"company " + live.CompanyID +
 		", 2026-03-10, BRL, model linear: credits of 10.01, approved orders of 10.00: 0.01 too much\n"}, "verify")
+	if v = reported[verification](t, 1, "verify"); len(v.Books) != 1 || v.Books[0] != (imbalance{live.CompanyID, "2026-03-10", "BRL", "linear",
+		"1001", "1000"}) {
+		t.Errorf("--json: %+v", v)
+	}
 	exec(`update payout set credits = replace(credits::text, '1001', '1000')::json`)
 	f(1, []string{"Equal: the credits of each day, currency and model, and its approved orders."}, "verify")
 	exec(`delete from payout`)
@@ -72,6 +82,9 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 	f(statusUsage, []string{"--show -1"}, "verify", "--show", "-1")
 	if h := hashes(f(0, []string{"1 orders"}, "replay")); len(h) != 1 || h[0] != hashes(out)[1] {
 		t.Errorf("replay says %v", h)
+	}
+	if r := reported[replayReport](t, 0, "replay"); r.Hash != hashes(out)[1] || r.Orders != 1 || r.Schema != "" {
+		t.Errorf("--json: %+v", r)
 	}
 	exec(`insert into recompute (company_id, order_id, cause) values ($1, 'o1', 'rule 1 settings')`, live.CompanyID)
 	f(1, []string{"orders wait to be computed again: 1 of company " + live.CompanyID}, "verify", "--wait", "0s")

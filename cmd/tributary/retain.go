@@ -18,6 +18,7 @@ func newRetain() *cobra.Command {
 	var database postgresFlags
 	var company string
 	var dryRun bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use:   "retain",
 		Short: "Remove events that are older than their company's retention",
@@ -43,21 +44,47 @@ With --dry-run nothing is changed: it tells what would be removed.`,
 					return err
 				}
 				if found.RetentionDays == 0 {
-					return fmt.Errorf("company %s keeps its events for ever: `tributary company set %s --retention-days …` changes that", company, company)
+					return fmt.Errorf("company %s keeps its events for ever: `tributary company set %[1]s --retention-days …` changes that", company)
 				}
 			}
-			return retain(cmd.Context(), cmd.OutOrStdout(), factstore.New(db.db), company, dryRun)
+			done := retentionReport{DryRun: dryRun, Companies: []retainedCompany{}, DroppedPartitions: []string{}}
+			err = done.retain(cmd.Context(), report.text(cmd), factstore.New(db.db), company)
+			return errors.Join(report.write(cmd, done), err)
 		},
 	}
+	report.register(cmd, retentionReport{DryRun: true, Companies: []retainedCompany{{"c_…", "2026-01-31", 7, 900, 40, 12}},
+		DroppedPartitions: []string{"event_fact_2025_12"}})
 	database.register(cmd.Flags())
 	cmd.Flags().StringVar(&company, "company", "", "of this company alone")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "change nothing, and tell what would be removed")
 	return cmd
 }
 
+// retentionReport is what retain did, or would do, as JSON.
+type retentionReport struct {
+	DryRun            bool              `json:"dry_run"`
+	Companies         []retainedCompany `json:"companies"`
+	DroppedPartitions []string          `json:"dropped_partitions"` // months that were empty
+}
+
+// retainedCompany is what was removed of one company.
+type retainedCompany struct {
+	CompanyID    string `json:"company_id"`
+	Before       string `json:"before,omitempty"` // YYYY-MM-DD; of a dry run
+	Snapshots    int    `json:"orders_snapshotted"`
+	Events       int    `json:"events"`
+	Observations int    `json:"observations"`
+	VisitorDays  int    `json:"visitor_days"`
+}
+
+func (d *retentionReport) add(company, before string, sum retention.Removed) {
+	d.Companies = append(d.Companies, retainedCompany{company, before, sum.Snapshots, sum.Events, sum.Observations, sum.Shoppers})
+}
+
 // retain removes what is old of one company, or of all that have a retention where it is
 // empty. A company that fails does not keep the others from it.
-func retain(ctx context.Context, out io.Writer, store *factstore.Store, company string, dryRun bool) error {
+func (d *retentionReport) retain(ctx context.Context, out io.Writer, store *factstore.Store, company string) error {
+	dryRun := d.DryRun
 	var list []retention.Progress
 	var err error
 	if company == "" {
@@ -81,11 +108,13 @@ func retain(ctx context.Context, out io.Writer, store *factstore.Store, company 
 				failed = append(failed, err)
 				continue
 			}
+			d.add(r.CompanyID, from.Format(time.DateOnly), counted)
 			fmt.Fprintf(out, "%s: %d events before %s and %d visitors' days would be removed, %d orders would be snapshotted first\n",
 				r.CompanyID, counted.Events, from.Format(time.DateOnly), counted.Shoppers, counted.Snapshots)
 			continue
 		}
 		sum, err := p.Retain(ctx, r, processor.AnyPartition, nil)
+		d.add(r.CompanyID, "", sum)
 		fmt.Fprintf(out, "%s: %d orders snapshotted; %d events, %d observations and %d visitors' days removed\n", r.CompanyID,
 			sum.Snapshots, sum.Events,
 			sum.Observations, sum.Shoppers)
@@ -97,6 +126,7 @@ func retain(ctx context.Context, out io.Writer, store *factstore.Store, company 
 	if !dryRun && len(list) > 0 {
 		dropped, err := store.DropEmptyMonths(ctx, time.Now())
 		failed = append(failed, err)
+		d.DroppedPartitions = append(d.DroppedPartitions, dropped...)
 		for _, name := range dropped {
 			fmt.Fprintln(out, "dropped the empty partition", name)
 		}

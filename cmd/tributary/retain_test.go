@@ -47,6 +47,15 @@ func TestRetainTellsWhatItWouldRemoveAndRemovesIt(t *testing.T) {
 		values ($1, 'o1', '2020-03-10', '2020-03-10', 0, 'BRL', 100, $2, now())`, body)
 	f(0, live.CompanyID+": 1 events before ", "--dry-run")
 	f(0, "1 orders would be snapshotted first", "--dry-run")
+	preview := reported[retentionReport](t, 0, "retain", "--dry-run")
+	if len(preview.Companies) != 1 || !preview.DryRun || preview.Companies[0].Before < "2021" ||
+		preview.Companies[0].CompanyID != live.CompanyID || preview.Companies[0].Events != 1 || preview.Companies[0].Snapshots != 1 {
+		t.Errorf("--dry-run --json: %+v", preview)
+	}
 	f(0, live.CompanyID+": 1 orders snapshotted; 1 events, 0 observations and 0 visitors' days removed")
 	f(0, live.CompanyID+": 0 orders snapshotted; 0 events, 0 observations and 0 visitors' days removed", "--company", live.CompanyID)
+	if done := reported[retentionReport](t, 0, "retain"); done.DryRun || len(done.Companies) != 1 || done.Companies[0].Events != 0 ||
+		done.DroppedPartitions == nil {
+		t.Errorf("--json: %+v", done)
+	}
 }

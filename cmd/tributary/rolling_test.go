@@ -23,6 +23,7 @@ import (
 
 // No load balancer leads to the services of the other tests.
 func TestMain(m *testing.M) {
+	runAsTributary()
 	if err := os.Setenv("TRIBUTARY_SHUTDOWN_DELAY", "0"); err != nil {
 		panic(err)
 	}

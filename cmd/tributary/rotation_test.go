@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,11 +35,25 @@ func secretFiles(t *testing.T) (stages [3][]string) {
 		return path
 	}
 	first, second := file("first", strings.Repeat("s", 32)), file("second", strings.Repeat("n", 32))
-	return [3][]string{
+	stages = [3][]string{
 		{"--hashing-secret-file", first},
 		{"--hashing-secret-file", second, "--previous-hashing-secret-file", first},
 		{"--hashing-secret-file", second},
 	}
+	section := sectionOf(t, docsPage(t, "operations.md"), "### Rotate the hashing secret")
+	flagsOf := func(step, next string) []string {
+		_, text, _ := strings.Cut(section, "\n"+step)
+		text, _, _ = strings.Cut(text, "\n"+next)
+		return regexp.MustCompile(`--[a-z-]+`).FindAllString(text, -1)
+	}
+	given := func(args []string) []string {
+		return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !strings.HasPrefix(arg, "--") })
+	}
+	begin, without := flagsOf("1. ", "2. "), flagsOf("3. ", "4. ")
+	if !slices.Equal(given(stages[1]), begin) || !slices.Equal(slices.Concat(given(stages[2]), without), begin) {
+		t.Errorf("the page begins a rotation with %q and ends it without %q", begin, without)
+	}
+	return stages
 }
 
 // A rotation of the hashing secret, the edges first at its beginning and the admins first at its end, under load: no request is refused,

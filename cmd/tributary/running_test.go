@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -80,21 +81,27 @@ func (r *running) ends() int {
 	}
 }
 
-// services are edge, admin and processor of one installation, on real stores.
+// services are edge, admin, processor and connect of one installation, on real stores.
 type services struct {
-	t                      *testing.T
-	edge, admin, processor *running
-	company, key           string
-	dsn                    string // of the owner of the tables; the services have another role
+	t                               *testing.T
+	edge, admin, processor, connect *running
+	company, key                    string
+	dsn                             string // of the owner of the tables; the services have another role
 }
 
 // startServices starts them and returns once all three are ready. The edge gets
 // more arguments.
 func startServices(t *testing.T, edgeArgs ...string) *services {
 	t.Helper()
+	return startServicesAt(t, devtest.Kafka(t), edgeArgs...)
+}
+
+// startServicesAt is startServices at a broker that has the topics.
+func startServicesAt(t *testing.T, broker string, edgeArgs ...string) *services {
+	t.Helper()
 	live, dsn := installation(t)
 	t.Setenv("TRIBUTARY_TOKEN_SECRET", strings.Repeat("t", 32))
-	t.Setenv("TRIBUTARY_KAFKA_BROKERS", devtest.Kafka(t))
+	t.Setenv("TRIBUTARY_KAFKA_BROKERS", broker)
 	t.Setenv("TRIBUTARY_ADDR", "127.0.0.1:0")
 	out, status := command(t, "keys", "create", "erp", "--company", live.CompanyID)
 	if status != 0 {
@@ -111,6 +118,17 @@ func startServices(t *testing.T, edgeArgs ...string) *services {
 	// The company reaches the edge by the outbox and the directory.
 	s.edge.is(http.StatusOK, func() *http.Request { return s.request(http.MethodPost, s.edge.origin()+"/v1/events", s.event()) })
 	return s
+}
+
+// startConnect starts connect beside the others.
+func (s *services) startConnect() {
+	s.t.Helper()
+	path := filepath.Join(s.t.TempDir(), "connect.key")
+	if out, status := command(s.t, "connect", "key", "create", "--connect-key-file", path); status != 0 {
+		s.t.Fatal(out)
+	}
+	s.connect = start(s.t, "connect", "--contact", "it@example.com", "--admin-url", s.admin.origin(), "--connect-key-file", path)
+	s.connect.is(http.StatusOK, func() *http.Request { return s.request(http.MethodGet, s.connect.origin()+"/readyz", "") })
 }
 
 // event is a body of one event.

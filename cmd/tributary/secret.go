@@ -27,7 +27,7 @@ type secretCheck struct {
 	hasher *identity.Hasher
 
 	mu    sync.Mutex
-	known bool  // the directory was read
+	known bool  // the directory was read, and had a company
 	wrong error // nil: fits, or is not known
 }
 
@@ -41,6 +41,7 @@ func (c *secretCheck) state(context.Context) error {
 // ask reads the directory. An error of the reading leaves the state as it was.
 func (c *secretCheck) ask(ctx context.Context) error {
 	companies := map[string]bool{} // whose secret is another; small where all is well
+	found := false                 // a company that tells which secret it has
 	err := readDirectory(ctx, c.client, func(key string, value []byte) {
 		id, isCompany := strings.CutPrefix(key, wire.CompanyKeyPrefix)
 		if !isCompany {
@@ -51,6 +52,7 @@ func (c *secretCheck) ask(ctx context.Context) error {
 		if len(value) == 0 || json.Unmarshal(value, &record) != nil || record.KeyCheck == "" {
 			return
 		}
+		found = true
 		if !c.hasher.Fits(id, record.KeyCheck, record.FormerKeyCheck) {
 			companies[id] = true
 		}
@@ -66,7 +68,7 @@ func (c *secretCheck) ask(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	was := c.wrong
-	c.known, c.wrong = true, wrong
+	c.known, c.wrong = found, wrong
 	c.mu.Unlock()
 	switch {
 	case wrong != nil && was == nil:
@@ -87,7 +89,8 @@ func (c *secretCheck) beforePublishing(ctx context.Context) error {
 	return c.ask(ctx)
 }
 
-// run reads the directory again and again while the secret is a wrong one or nothing is known, until ctx ends.
+// run reads the directory again and again while the secret is a wrong one or nothing is known, until ctx ends. Of a directory
+// without a company nothing is known.
 func (c *secretCheck) run(ctx context.Context) error {
 	for {
 		if !background.Sleep(ctx, secretPause) {

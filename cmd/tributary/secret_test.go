@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/tributary-io/tributary/admin"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/devtest"
 )
 
@@ -52,6 +54,24 @@ func TestAnAdminWithAWrongHashingSecretPutsNoEdgeOut(t *testing.T) {
 	readyz(wrong, http.StatusOK)
 	both.stop()
 	wrong.says("directory published")
+}
+
+// An empty directory tells nothing: it is read again until it has a company.
+func TestAnEmptyDirectoryIsAskedAgain(t *testing.T) {
+	broker := devtest.Kafka(t)
+	check := &secretCheck{log: slog.New(slog.DiscardHandler), client: newClient(t, broker), hasher: hasherOf(t, "n")}
+	if err := check.ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	publishCompany(t, broker, "c_1", hasherOf(t, "s"))
+	running := background.Start(t.Context(), check.log, "secret", check.run)
+	defer func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	await.Until(t, await.Long, func() bool { return errors.Is(check.state(t.Context()), admin.ErrWrongHashingSecret) },
+		func() string { return "a wrong secret is not found" })
 }
 
 // What counts is the last record of each company that the directory has now.

@@ -18,7 +18,7 @@ import (
 	"github.com/tributary-io/tributary/internal/kafka"
 )
 
-// service is what edge, admin and processor all need, alone or in dev.
+// service is what edge, admin, processor and connect all need, alone or in dev.
 type service struct {
 	kafka    kafka.Config
 	listener net.Listener
@@ -28,15 +28,19 @@ type service struct {
 	log         *slog.Logger
 	// shutdownDelay is how long it goes on after it was told to stop, with /readyz at 503.
 	shutdownDelay time.Duration
+	tracing       traceSettings
 }
 
-// serviceFlags are the flags that edge, admin and processor share.
+// serviceFlags are the flags that the services share.
 type serviceFlags struct {
 	name    string
 	addr    string
 	broker  kafkaFlags
 	logging logFlags
+	tracing traceFlags
 	delay   time.Duration
+
+	withoutKafka bool // set before register
 }
 
 func (f *serviceFlags) register(flags *pflag.FlagSet, name, addr string) {
@@ -44,8 +48,11 @@ func (f *serviceFlags) register(flags *pflag.FlagSet, name, addr string) {
 	flags.StringVar(&f.addr, "addr", addr, "address to listen on; /healthz, /readyz and /metrics are there too")
 	f.delay = shutdownDelay[name]
 	flags.Var((*duration)(&f.delay), "shutdown-delay", delayUsage(name)+"; such as 10s or 2m")
-	f.broker.register(flags)
+	if !f.withoutKafka {
+		f.broker.register(flags)
+	}
 	f.logging.register(flags, "info")
+	f.tracing.register(flags)
 }
 
 // read reads the flags and opens nothing.
@@ -53,7 +60,12 @@ func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
 	var wrong problems
 	s.log, err = f.logging.logger(cmd)
 	wrong.add(err)
-	s.kafka, err = f.broker.config("tributary-" + f.name)
+	if !f.withoutKafka {
+		s.kafka, err = f.broker.config("tributary-" + f.name)
+		s.kafka.SASL.Log = s.log
+		wrong.add(err)
+	}
+	s.tracing, err = f.tracing.settings("tributary-" + f.name)
 	wrong.add(err)
 	if s.shutdownDelay = f.delay; f.delay < 0 {
 		wrong.add(fmt.Errorf("--shutdown-delay %v is below 0", f.delay))
@@ -63,7 +75,7 @@ func (f *serviceFlags) read(cmd *cobra.Command) (s service, err error) {
 
 // shutdownDelay is --shutdown-delay's default by service: two checks of a load balancer that asks every two seconds, and one
 // second to spare. No balancer leads to a processor.
-var shutdownDelay = map[string]time.Duration{"edge": 5 * time.Second, "admin": 5 * time.Second}
+var shutdownDelay = map[string]time.Duration{"edge": 5 * time.Second, "admin": 5 * time.Second, "connect": 5 * time.Second}
 
 // delayUsage is --shutdown-delay's help.
 func delayUsage(name string) string {
@@ -98,8 +110,8 @@ func (f *serviceFlags) listen(s *service) (err error) {
 	return nil
 }
 
-// publicFlags are the flags of the services that the internet reaches: edge
-// and admin.
+// publicFlags are the flags of the services that the internet reaches: edge,
+// admin and, without the hashing secret, connect.
 type publicFlags struct {
 	hashing  hashingFlags
 	proxies  proxyFlag
@@ -108,8 +120,13 @@ type publicFlags struct {
 }
 
 func (f *publicFlags) register(flags *pflag.FlagSet, drain *time.Duration) {
-	durationVar(flags, drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
 	f.hashing.register(flags)
+	f.registerPort(flags, drain)
+}
+
+// registerPort registers all but the hashing secret.
+func (f *publicFlags) registerPort(flags *pflag.FlagSet, drain *time.Duration) {
+	durationVar(flags, drain, "drain", 10*time.Second, "longest wait for requests in flight at the end")
 	f.proxies.register(flags)
 	f.tls.register(flags)
 	flags.StringVar(&f.internal, "internal-addr", "",
@@ -164,9 +181,18 @@ func listen(flag, addr string) (net.Listener, error) {
 	return l, nil
 }
 
+// noSniff tells browsers to take no answer of a handler for anything but what its Content-Type says.
+func noSniff(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		handler.ServeHTTP(w, r)
+	})
+}
+
 // serveInternal serves /healthz, /readyz and /metrics until ctx ends.
 func serveInternal(ctx context.Context, handler http.Handler, listener net.Listener) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	server := &http.Server{Handler: noSniff(handler), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	var closed error

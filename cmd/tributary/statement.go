@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
@@ -234,9 +234,9 @@ func newStatementPay() *cobra.Command {
 	var asJSON bool
 	cmd := companyCommand("pay STATEMENT_ID", "Record that a statement was paid", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
-			at, err := time.Parse(time.RFC3339, paidAt)
+			at, err := readMoment("paid-at", paidAt)
 			if err != nil {
-				return misuse(fmt.Errorf("--paid-at %q: write it as 2026-11-05T12:00:00Z", paidAt))
+				return err
 			}
 			s, err := findStatement(ctx, db, company, args[0])
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/statementlink"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 

@@ -72,8 +72,9 @@ func TestAStopSaysWhatItFinished(t *testing.T) {
 	s.admin.is(http.StatusOK, func() *http.Request { return s.request(http.MethodPost, s.admin.origin()+"/admin/v1/order", anOrder) })
 	f(s.edge, "edge", "/v1/events", s.event(), "finished_requests=1 ", "finished_events=1 ", "finished_spooled_records=0 ", "unsent_bytes=0")
 	f(s.admin, "admin", "/admin/v1/order", anOrder, "finished_requests=1 ", "finished_outbox_records=0 ")
+	applied := regexp.MustCompile(`tributary_processor_records_total\{topic="events.v1"\} [1-9]`)
 	await.Until(t, await.Long, func() bool {
-		return strings.Contains(s.processor.metrics(), `tributary_processor_records_total{topic="events.v1"}`)
+		return applied.MatchString(s.processor.metrics())
 	}, func() string { return "no event is applied\n" + s.processor.metrics() })
 	s.processor.stop()
 	s.processor.says(`msg="processor stopped"`)

@@ -19,7 +19,7 @@ func leaves(t *testing.T) map[string]*cobra.Command {
 		for _, sub := range cmd.Commands() {
 			visit(sub)
 		}
-		if !cmd.HasSubCommands() {
+		if (!cmd.HasSubCommands() || cmd.Annotations[runsToo] != "") && !cmd.Hidden {
 			found[strings.TrimPrefix(cmd.CommandPath(), "tributary ")] = cmd
 		}
 	}
@@ -118,7 +118,7 @@ func TestRequiredFlagsAreMarked(t *testing.T) {
 				}
 			}
 		})
-		if slices.Contains([]string{"edge", "admin", "processor", "migrate"}, path) {
+		if slices.Contains([]string{"edge", "admin", "processor", "connect", "migrate"}, path) {
 			asked := 0
 			for _, m := range regexp.MustCompile(`give --([a-z-]+)`).FindAllStringSubmatch(out, -1) {
 				asked++
@@ -129,6 +129,25 @@ func TestRequiredFlagsAreMarked(t *testing.T) {
 			if asked == 0 || asked != len(marked) {
 				t.Errorf("tributary %s asks for %d flags, and marks %q", path, asked, marked)
 			}
+		}
+	}
+}
+
+// The root's help shows each command once, under what it is for.
+func TestCommandsAreInGroups(t *testing.T) {
+	out, status := command(t)
+	at := -1
+	for _, want := range []string{"\nServices:\n", "\n  processor ", "\nMerchants' work:\n", "\n  statement ",
+		"\nSetting up, checking and repairing:\n", "\n  verify ", "\nAdditional Commands:\n", "\n  version "} {
+		next := strings.Index(out, want)
+		if next <= at || status != 0 {
+			t.Fatalf("exit status %d; %q is not there, or not in this order:\n%s", status, want, out)
+		}
+		at = next
+	}
+	for _, cmd := range newRoot().Commands() {
+		if cmd.GroupID == "" && !slices.Contains([]string{"version", "help", "completion", "manual"}, cmd.Name()) {
+			t.Errorf("%s is in no group", cmd.Name())
 		}
 	}
 }
@@ -151,6 +170,7 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 	t.Setenv("TRIBUTARY_HASHING_SECRET", strings.Repeat("s", 32))
 	t.Setenv("TRIBUTARY_TOKEN_SECRET", strings.Repeat("t", 32))
 	t.Setenv("TRIBUTARY_PASSWORD", "a good long password")
+	t.Setenv("TRIBUTARY_EXPORT_KEY", strings.Repeat("e", 32))
 	more := map[string][]string{
 		"erase": {"--email", "ana@example.com"}, "statement close": {"--end-date", "2026-01-31"},
 		"statement pay":      {"--paid-at", "2026-02-01T12:00:00Z", "--reference", "1"},
@@ -158,12 +178,23 @@ func TestEveryCommandSaysThatPostgreSQLIsAway(t *testing.T) {
 		"statement withhold": {"--none"},
 		"statement link":     {"--public-url", "https://painel.example.com"},
 		"company set":        {"--hold-days", "3d"}, "influencers import": nil, "preview": nil,
-		"offsets reset": {"--topic", "events.v1", "--halted"},
+		"offsets reset":       {"--topic", "events.v1", "--halted"},
+		"connect add":         {"--credentials", "shop.json"},
+		"connect credentials": {"--credentials", "shop.json"},
+		"webhooks add":        {"--name", "ERP", "--url", "https://erp.example.com/tributary"},
+		"webhooks resend":     {"--sequence", "1"},
+		"webhooks replay":     {"--from", "2026-11-05T12:00:00Z"},
+		"conversions add":     {"--network", "meta", "--name", "Meta", "--account-id", "1234567890", "--secret-file", "token"},
+		"conversions secret":  {"--secret-file", "token"},
+		"conversions resend":  {"--sequence", "1"},
+		"conversions replay":  {"--from", "2026-11-05T12:00:00Z"},
+		"export events":       {"--to", t.TempDir()}, "export orders": {"--to", t.TempDir()}, "export credits": {"--to", t.TempDir()},
+		"export ledger": {"--to", t.TempDir()}, "export statements": {"--to", t.TempDir()},
 	}
 	tried := 0
 	for path, cmd := range leaves(t) {
 		// services wait; doctor has tests of its own
-		if cmd.Flags().Lookup("postgres") == nil || slices.Contains([]string{"admin", "processor", "doctor"}, path) {
+		if cmd.Flags().Lookup("postgres") == nil || slices.Contains([]string{"admin", "processor", "connect", "doctor"}, path) {
 			continue
 		}
 		tried++
@@ -201,13 +232,12 @@ func TestEveryCommandHasAnExampleThatHolds(t *testing.T) {
 	}
 }
 
-// What programs read is JSON, for each command that writes something about companies, people, keys, payouts and
-// statements.
+// What programs read is JSON, for each command that is no service and shows more than that it was done.
 func TestCommandsWriteJSON(t *testing.T) {
 	for path, cmd := range leaves(t) {
 		group, _, _ := strings.Cut(path, " ")
-		if slices.Contains([]string{"company", "person", "keys", "influencers", "payouts", "statement", "signs", "delivery", "explain", "models",
-			"preview"}, group) && cmd.Flags().Lookup("json") == nil {
+		if !slices.Contains([]string{"dev", "edge", "admin", "processor", "version", "health", "mcp"}, group) &&
+			path != "connect" && !strings.HasPrefix(path, "connect key ") && cmd.Flags().Lookup("json") == nil {
 			t.Errorf("tributary %s has no --json", path)
 		}
 	}

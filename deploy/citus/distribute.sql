@@ -20,11 +20,16 @@ declare
     'influencer', 'campaign', 'link', 'coupon', 'cost', 'additional_cost', 'additional_cost_version',
     'former_name', 'influencer_personal', 'influencer_identity', 'self_purchase',
     'past_setting', 'influencer_unproven', 'evidence_decision', 'proposal', 'audit_log', 'idempotency', 'retention',
+    'connection', 'connection_notice', 'connection_task', 'connection_aside', 'connection_day', 'connection_coupon',
+    'connection_request', 'shop_order',
+    -- what leaves
+    'outgoing', 'outgoing_number', 'conversion',
     -- facts
     'event_fact', 'observation', 'order_version', 'order_personal', 'orders', 'order_key',
     'product', 'product_variant', 'delivery', 'evidence_snapshot',
     'stream', 'delivery_day', 'delivery_source', 'delivery_seen', 'refused_origin',
     'erasure', 'erasure_key', 'erasure_visitor', 'erased_order', 'erased_key', 'snapshot_first',
+    'export', 'export_day', 'erasure_export',
     -- outcomes
     'payout', 'ledger_entry', 'manual_entry', 'closed_day', 'agreement_queue', 'recompute', 'recompute_span',
     'statement', 'statement_party', 'statement_payment', 'statement_withholding', 'statement_link',
@@ -37,12 +42,14 @@ declare
   -- and after a crash of the coordinator neither is ahead of the other.
   managed constant text[] := array[
     'consumer_offset', -- with each batch of the processor
-    'outbox'           -- with each change of rules
+    'outbox',          -- with each change of rules
+    'connection_turn', -- with each change of a connection
+    'destination'      -- with the events that go there
   ];
   -- Of the control plane, plain tables of the coordinator: nothing is done with them.
   untouched constant text[] := array[
     'store', 'company', 'api_key', 'person', 'membership', 'person_session', 'log_in_made', 'invitation',
-    'short_code', 'recompute_company', 'sign_job', 'schema_migration', 'oldest_program', 'installation'
+    'short_code', 'recompute_company', 'sign_job', 'schema_migration', 'oldest_program', 'installation', 'connect_offer'
   ];
   name text;
 begin

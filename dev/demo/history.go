@@ -15,19 +15,23 @@ import (
 )
 
 // The months of the demo store: its visits, orders and refunds of daysOfHistory days, as a shop has them that sells three or four
-// things a day. About 2 of 100 visits become an order. All of it follows from one seed and the day, so a fill that is repeated on the
-// same day sends the same.
+// things a day. About 2 of 100 visits become an order, in every week. All of it follows from one seed and the day, so a fill that is
+// repeated on the same day sends the same.
 const (
 	daysOfHistory = 100
-	visitsOfDay   = 300
+	visitsOfDay   = 330
 	historySeed   = 7
 	// launchBegan is since how many days ago Caio's followers buy launchTimes as much as before: a code of few orders can have no spread.
+	// launchLooks of them look and do not buy, each day.
 	launchBegan = 36
 	launchTimes = 4
-	// leakBegan is since how many days ago Caio's code is on a coupon site, leakOfDay how many buy by it each day. The last 30 days have
-	// orders enough before and after it (docs/signs.md), also some days after the first start.
+	launchLooks = 40
+	// leakBegan is since how many days ago Caio's code is on a coupon site, leakOfDay how many buy by it each day, and leakLooks how
+	// many come from there and do not buy. The last 30 days have orders enough before and after it (docs/signs.md), also some days after
+	// the first start.
 	leakBegan = 12
-	leakOfDay = 5
+	leakOfDay = 4
+	leakLooks = 60
 )
 
 // source is a way by which visitors come.
@@ -87,6 +91,9 @@ func (h *history) make() {
 			buyers := p.buyers
 			if p.coupon == leaked && day <= launchBegan {
 				buyers *= launchTimes
+				for range launchLooks {
+					h.look(h.id(), h.at(day), p.query(), "https://www.instagram.com/", 1)
+				}
 			}
 			for ; buyers > 0; buyers -= 100 {
 				if h.random.IntN(100) < buyers {
@@ -103,6 +110,9 @@ func (h *history) make() {
 				at := h.at(day)
 				h.look(visitor, at, "", couponSite, 5)
 				h.order(at.Add(20*time.Minute), visitor, leaked)
+			}
+			for range leakLooks {
+				h.look(h.id(), h.at(day), "", couponSite, 1)
 			}
 		}
 	}
@@ -130,13 +140,13 @@ func (h *history) visitOn(day int) {
 	at, visitor, pick := h.at(day), h.id(), h.random.IntN(100)
 	depth := 1
 	switch roll := h.random.IntN(1000); {
-	case roll < 15:
+	case roll < 12:
 		depth = 5
-	case roll < 55:
+	case roll < 45:
 		depth = 4
-	case roll < 120:
+	case roll < 100:
 		depth = 3
-	case roll < 420:
+	case roll < 300:
 		depth = 2
 	}
 	for _, s := range sources() {

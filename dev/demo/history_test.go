@@ -88,15 +88,16 @@ func TestTheDemoStoreIsBelievable(t *testing.T) {
 	if n := len(h.events); n < 20_000 || n > 60_000 {
 		t.Errorf("%d events, want at most 60,000", n)
 	}
-	visits, first := 0, now
+	first := now
+	visits, bought := [daysOfHistory + 1]int{}, [daysOfHistory + 1]int{} // by how many days ago
 	for _, e := range h.events {
 		event := e.(map[string]any)
-		if event["event"] == core.PageView {
-			visits++
-		}
 		at, err := time.Parse(time.RFC3339, event["timestamp"].(string))
 		if err != nil || !at.Before(now) {
 			t.Fatalf("an event at %v, %v", event["timestamp"], err)
+		}
+		if event["event"] == core.PageView {
+			visits[min(daysOfHistory, int(now.Sub(at).Hours()/24))]++
 		}
 		if at.Before(first) {
 			first = at
@@ -116,9 +117,20 @@ func TestTheDemoStoreIsBelievable(t *testing.T) {
 		}
 		orders[o["orderId"]] = true
 		codes[o["discountCode"]]++
+		at, err := time.Parse(time.RFC3339, o["createdAt"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bought[min(daysOfHistory, int(now.Sub(at).Hours()/24))]++
 	}
-	if conversion := float64(len(orders)) / float64(visits); conversion < .01 || conversion > .03 {
-		t.Errorf("%d orders of %d visits: %.1f %%, want 1 to 3", len(orders), visits, 100*conversion)
+	for week := 0; week+7 <= daysOfHistory; week++ { // whichever days the page shows
+		of, from := 0, 0
+		for day := week; day < week+7; day++ {
+			of, from = of+bought[day], from+visits[day]
+		}
+		if conversion := float64(of) / float64(from); conversion < .01 || conversion > .03 {
+			t.Errorf("%d orders of %d visits in the week until %d days ago: %.1f %%, want 1 to 3", of, from, week, 100*conversion)
+		}
 	}
 	if len(h.partners) != 12 || len(codes) != 13 || cancelled == 0 || changed == cancelled {
 		t.Errorf("%d influencers, orders by code %v, %d cancelled, %d refunded in part", len(h.partners), codes, cancelled, changed-cancelled)

@@ -96,20 +96,29 @@ type answer struct {
 	body   []byte
 }
 
-// longestRetry is how long a request is repeated: a link or company just made
-// needs a moment to reach the edge, and an order to be processed.
-const longestRetry = 20 * time.Second
+// How long a request is repeated: a link or company just made needs a moment to reach the edge, and an order to be processed; and a
+// service that is busy, or does not answer, on a machine that has much else to do, needs longer.
+const (
+	longestRetry = 20 * time.Second
+	longestBusy  = 2 * time.Minute
+)
+
+// busy reports whether an answer's status says that the service may take the same request later.
+func busy(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
 
 // doUntil repeats a request until it is answered with the status wanted, for
-// longestRetry at most. A request that is answered 400 is not repeated.
+// longestRetry at most, or for longestBusy where the service is busy. A request that is answered 400 is not repeated.
 func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Request, error)) (answer, error) {
-	deadline := time.Now().Add(longestRetry)
+	began := time.Now()
 	for {
 		request, err := make()
 		if err != nil {
 			return answer{}, err
 		}
 		response, err := s.client.Do(request)
+		longest, wait := longestBusy, 250*time.Millisecond
 		if err == nil {
 			var body []byte
 			body, err = io.ReadAll(io.LimitReader(response.Body, 4<<20))
@@ -123,11 +132,14 @@ func (s *Store) doUntil(ctx context.Context, want int, make func() (*http.Reques
 			if response.StatusCode == http.StatusBadRequest {
 				return answer{}, err
 			}
+			if !busy(response.StatusCode) {
+				longest, wait = longestRetry, 50*time.Millisecond
+			}
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > longest {
 			return answer{}, err
 		}
-		if !background.Sleep(ctx, 50*time.Millisecond) {
+		if !background.Sleep(ctx, wait) {
 			return answer{}, errors.Join(ctx.Err(), err)
 		}
 	}

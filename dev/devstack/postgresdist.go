@@ -57,6 +57,12 @@ func publishedFor(platform string) (published, error) {
 	case "linux-amd64-alpine":
 		return published{"1568b3805c3a3b99b5f4f0d7f6cf16e2a39075462ed47a614bfbabd92508350d",
 			"f014d96d5834d2ae621b99bbbb2979226019f18e641f3d86332c11fb0d610c3c"}, nil
+	case "linux-arm64v8":
+		return published{"5f54e016723afa6213925a8acb939bac52944b1d348f65c7a20f0cd2928c31be",
+			"7222b9a5e9673f00033a8861fc78b2ae0f31f17120b14d35fd428d6bc4cf7053"}, nil
+	case "darwin-arm64v8": // the tree is that of darwin-amd64: its programs are for both
+		return published{"8f6ed6f38195b50a40712ada8b2a12060b6193c1a6977a6eb5cff053bb5a1b89",
+			"f8f7604153192fbc6cf119c16973c4b1d47b50f529b1e608f7e0381edbfbb15d"}, nil
 	case "darwin-amd64":
 		return published{"690941008aac9ee360820fde9bb7870a4f3dcac5e9e2f9e45e42333a436ad0f9",
 			"f8f7604153192fbc6cf119c16973c4b1d47b50f529b1e608f7e0381edbfbb15d"}, nil

@@ -16,17 +16,24 @@ const (
 	AssignOrders     Scope = "orders.assign"
 	EraseCustomers   Scope = "customers.erase"
 	ExportCustomers  Scope = "customers.export"
-	ReadPayees       Scope = "payees.read"   // documents, Pix keys and contacts of influencers whole, not masked
-	WritePayees      Scope = "payees.write"  // their documents, Pix keys and e-mails: where money goes
-	WriteEvents      Scope = "events.write"  // at the edge: wire.ScopeWriteEvents
-	ImportEvents     Scope = "events.import" // at the edge: wire.ScopeImportEvents
+	ReadPayees       Scope = "payees.read"  // documents, Pix keys and contacts of influencers whole, not masked
+	WritePayees      Scope = "payees.write" // their documents, Pix keys and e-mails: where money goes
+	ReadWebhooks     Scope = "webhooks.read"
+	WriteWebhooks    Scope = "webhooks.write"
+	ReadConversions  Scope = "conversions.read"
+	WriteConversions Scope = "conversions.write" // accounts at networks: where sales are told of
+	ReadAssistant    Scope = "assistant.read"    // what `tributary mcp` reads, without any person's details
+	WriteEvents      Scope = "events.write"      // at the edge: wire.ScopeWriteEvents
+	ImportEvents     Scope = "events.import"     // at the edge: wire.ScopeImportEvents
 )
 
 // Scopes lists every scope, in the order in which they are shown.
 var Scopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence,
-	AssignOrders, WriteLedger, EraseCustomers, ExportCustomers, ReadPayees, WritePayees, WriteEvents, ImportEvents}
+	AssignOrders, WriteLedger, EraseCustomers, ExportCustomers, ReadPayees, WritePayees, ReadWebhooks, WriteWebhooks,
+	ReadConversions, WriteConversions, ReadAssistant, WriteEvents, ImportEvents}
 
 // AdminScopes are the scopes of the admin API. A key gets them unless others are
 // named: one that gives orders to influencers, writes into the ledger, erases or exports persons, sees or changes whom
-// money goes to, or sends events, whose word counts for more, is asked for by name.
+// money goes to, has to do with webhooks or networks, which carry what happens elsewhere, is for an assistant, or sends events, whose word
+// counts for more, is asked for by name.
 var AdminScopes = []Scope{WriteOrders, WriteProducts, ReadInfluencers, WriteInfluencers, ReadCosts, WriteCosts, ReadReports, WriteEvidence}

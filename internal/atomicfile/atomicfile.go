@@ -16,14 +16,20 @@ import (
 // returns once content and name are on the disk. After an error the file is as
 // it was, unless the name alone could not be made durable.
 func Write(path string, write func(io.Writer) error) error {
-	if err := replace(path, write); err != nil {
+	return WriteFrom(filepath.Dir(path), path, write)
+}
+
+// WriteFrom is Write, but the file is in another directory of the same file system until it is whole. A program that is
+// killed leaves it there.
+func WriteFrom(dir, path string, write func(io.Writer) error) error {
+	if err := replace(dir, path, write); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-func replace(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+func replace(from, path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(from, "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err
 	}

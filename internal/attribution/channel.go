@@ -73,9 +73,9 @@ func (x *Index) foreignHost(settings *facts.Settings, a *facts.Address) string {
 	return host
 }
 
-// siteOf returns a URL's scheme and bareHost. What stands behind the host is not looked
-// at: a bare "%" there makes no URL another one.
-func siteOf(address string) (scheme, host string) {
+// SiteOf returns a URL's scheme, and its host in lower case, without "www.", a final dot and a port. What stands
+// behind the host is not looked at: a bare "%" there makes no URL another one.
+func SiteOf(address string) (scheme, host string) {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
 		return "", ""

@@ -82,7 +82,7 @@ type activity struct {
 
 // activityOf returns the activity that a visit's events are, which may be in any order.
 func activityOf(v visit) activity {
-	a := activity{events: slices.DeleteFunc(v.events, func(e *facts.Event) bool { return !e.Human() })}
+	a := activity{events: slices.DeleteFunc(v.events, func(e *facts.Event) bool { return !e.Human() || e.Withdraws() })}
 	slices.SortFunc(a.events, func(x, y *facts.Event) int { return compareEvents(x, y.At, y.EventID) })
 	a.inCheckout = make([]bool, len(a.events))
 	for i := range a.events {

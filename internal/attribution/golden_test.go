@@ -87,6 +87,7 @@ func TestExplanationsOfEachKindOfDecision(t *testing.T) {
 	f("none_no_agreement", plain, sale(nil, viaBeto))
 	f("none_below_minor_unit", plain, sale(func(o *wire.Order) { o.TotalMinor = 1 }, viaAna))
 	f("none_test_order", plain, sale(func(o *wire.Order) { o.Test = wire.Some(true) }, viaAna))
+	f("none_paid_by_hand", plain, sale(func(o *wire.Order) { o.NoCommission = wire.Some(true) }, viaAna))
 	taxed := func(o *wire.Order) {
 		o.TotalMinor, o.ShippingMinor, o.TaxMinor = 13900, wire.Some(int64(2000)), wire.Some(int64(1900))
 	}

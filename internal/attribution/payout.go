@@ -115,6 +115,9 @@ func (x *Index) commissionFor(o *Order, p payout) payout {
 	case p.winner == nil:
 		p.reason = facts.ReasonNoWinner
 		return p
+	case o.NoCommission.Or(false):
+		p.reason = facts.ReasonPaidByHand
+		return p
 	case o.base() <= 0:
 		p.reason = facts.ReasonBase
 		return p

@@ -94,7 +94,7 @@ func (x *Index) appendTouches(touches []Touch, settings *facts.Settings, v visit
 		}
 	}
 	for _, e := range v.events {
-		if !e.Human() {
+		if !e.Human() || e.Withdraws() {
 			continue
 		}
 		if seen == nil || e.At.Sub(last) > sessionIdle {
@@ -196,10 +196,10 @@ func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 func addressOf(c *wire.Context) *facts.Address {
 	a := &facts.Address{Campaign: c.Campaign, ClickIDs: c.ClickIDs}
 	if c.Page.URL != "" {
-		_, a.Host = siteOf(c.Page.URL)
+		_, a.Host = SiteOf(c.Page.URL)
 		a.Campaign, a.ClickIDs = urlArrival(c.Page.URL)
 	}
-	scheme, host := siteOf(c.Page.Referrer)
+	scheme, host := SiteOf(c.Page.Referrer)
 	a.Referrer, a.FromApp = host, scheme == "android-app"
 	return a
 }

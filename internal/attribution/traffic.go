@@ -30,7 +30,7 @@ func (x *Index) Traffic(events []facts.Event) ([]facts.Shopper, []facts.Clicks) 
 	clicks := map[facts.Clicks]int64{} // by day and code
 	for i := range events {
 		e := &events[i]
-		if !e.Human() || e.Frame {
+		if !e.Human() || e.Frame || e.Withdraws() {
 			continue
 		}
 		day := days.day(e.At)

@@ -1,8 +1,8 @@
 // Package background runs functions in goroutines. The caller stops each of them
 // and gets its error.
 //
-// What may enter: starting, stopping and waiting. No restart: the caller decides
-// what to do when a function has ended by itself.
+// What may enter: starting, stopping and waiting, and turns of work that is looked for. No
+// restart: the caller decides what to do when a function has ended by itself.
 package background
 
 import (

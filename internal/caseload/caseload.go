@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/facts"
@@ -17,6 +18,13 @@ type Reader interface {
 	Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case, budget int) (cases int,
 		read facts.Read, err error)
 	Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (read int, err error)
+}
+
+// View is one unchanging view of a company's facts and rules. internal/postgres/cases.Tx is one, and describes the methods.
+type View interface {
+	Reader
+	Rules(ctx context.Context, companyID string) (*facts.Rules, error)
+	EventsBetween(ctx context.Context, companyID string, visitors []string, from, to time.Time, most int) ([][]facts.Event, error)
 }
 
 // visitorsPerStep is how many visitors are asked for together. One order's visitors

@@ -1,6 +1,7 @@
 package commerce
 
 import (
+	"bytes"
 	"fmt"
 	"net/mail"
 	"slices"
@@ -117,6 +118,11 @@ type IdentityKey struct {
 	Field string // which detail it is made of
 	Kind  int16  // facts.KeyKind.Code
 	Key   []byte // facts.Key.Pack
+}
+
+// Is reports whether two are one hash, of whichever detail.
+func (k IdentityKey) Is(other IdentityKey) bool {
+	return k.Kind == other.Kind && bytes.Equal(k.Key, other.Key)
 }
 
 // Contacts are the details of an influencer of which keyed hashes are made.

@@ -52,16 +52,24 @@ const MaxErasing = 1000
 // ErrTooManyErasures refuses erasures beyond MaxErasing.
 var ErrTooManyErasures = fmt.Errorf("%w: %d erasures are not done yet: ask again when some are", ErrConflict, MaxErasing)
 
+// ErasedShop is the kind of an erasure of all customers of a shop's orders, beside DataSubject.Kinds.
+const ErasedShop = "shop"
+
 // States of an erasure.
 const (
 	Erasing = "erasing" // it was asked for, and the processor does it
 	Erased  = "erased"
+
+	// ErasingFiles: the database has nothing of the person any more, and exported files may: it is done once `tributary export` has
+	// written them anew.
+	ErasingFiles = "waiting_for_exports"
 )
 
 // Erasure is an erasure that was asked for.
 type Erasure struct {
 	ErasureID string    // UUID
-	State     string    // Erasing or Erased
+	State     string    // Erasing, ErasingFiles or Erased
+	Exports   []string  // that it waits for, of ErasingFiles: "<kind> <Export.Place>"
 	Orders    int64     // erased so far
 	Events    int64     // removed so far
 	AskedAt   time.Time // of a list

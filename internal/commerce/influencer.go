@@ -66,6 +66,8 @@ type CostTerms struct {
 	OwedFrom      string // the day from which Value is owed to the influencer; empty, of a new cost: the first of next month
 	CampaignCost  bool
 	CouponCost    bool
+	// StartAssumed: nobody said StartDate, an import's day is taken. An agreement that is known, of an earlier day, is then the same.
+	StartAssumed bool
 }
 
 // Registered is what a registration made.

@@ -49,6 +49,7 @@ type OrderFilter struct {
 	InfluencerID string // who is paid, or would be after a review
 	Uncredited   bool   // only orders that no influencer is paid for, and would not be after a review
 	Coupon       string // the discount code or a part of it, folded (fold.Code)
+	Text         string // the order's id, name or number in any case; "1001" finds "#1001" too. Not with Coupon or UpdatedSince
 	From, To     string // days on which the orders were created, YYYY-MM-DD, inclusive
 	// UpdatedSince lists the orders that changed here from then on, those that changed
 	// first first. Without it the newest orders come first.

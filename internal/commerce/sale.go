@@ -133,4 +133,5 @@ type ExplainedSale struct {
 	Explanation json.RawMessage // as in docs/attribution.md, "Explanation", without its ledger; nil until there is one
 	Ledger      []LedgerEntry
 	Recomputing bool // the order is queued to be computed again
+	Erased      bool // its person was erased: what named them is gone
 }

@@ -189,8 +189,14 @@ func (s *Settings) Defaults() {
 
 // Check returns all that is wrong with a new store.
 func (s NewStore) Check() (bad Violations) {
-	bad.filled(place{}, "name", s.Name, MaxName)
+	bad = CheckStoreName(s.Name)
 	bad.AddAll(s.Settings.Check())
+	return bad
+}
+
+// CheckStoreName returns what is wrong with a store's name.
+func CheckStoreName(name string) (bad Violations) {
+	bad.filled(place{}, "name", name, MaxName)
 	return bad
 }
 

@@ -54,6 +54,9 @@ func (e *Event) Digest() []byte {
 // prefetches and link previews do not.
 func (e *Event) Human() bool { return e.Bot == "" || e.Bot == wire.BotNone }
 
+// Withdraws reports whether the event only takes back what the visitor agreed to: it is no visit, and counts nowhere.
+func (e *Event) Withdraws() bool { return e.Event.Event == core.ConsentWithdrawn }
+
 // Arrived reports whether the event shows that its visitor came by a campaign: by a
 // short link, UTM values or the click id of an ad network. An event with a page's URL
 // shows it by that alone, since the SDK repeats the campaign in the context of later

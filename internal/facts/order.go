@@ -238,6 +238,7 @@ func Fold(versions []StoredVersion) wire.Order {
 		fillFrom(&out.DeliveredAt, old.DeliveredAt)
 		fillFrom(&out.Items, old.Items)
 		fillFrom(&out.Test, old.Test)
+		fillFrom(&out.NoCommission, old.NoCommission)
 		foldRefunds(&out, old)
 	}
 	foldTax(&out, versions)

@@ -127,11 +127,12 @@ func CodesText(o *wire.Order) wire.Optional[string] {
 	return wire.Some(text)
 }
 
-// TestOrder is an order that had earned and was then said to be a test.
-type TestOrder struct {
+// UnpaidOrder is an order that had earned and was then said to be a test, or to be paid by hand.
+type UnpaidOrder struct {
 	OrderID, InfluencerID string
 	Taken                 []commerce.Amount // what it had earned
 	Actor                 string            // who said so
+	Reason                Reason            // ReasonTest or ReasonPaidByHand
 }
 
 // What the base of a commission is on an order with tax.

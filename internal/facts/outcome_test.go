@@ -124,7 +124,7 @@ func TestEachReasonHasWordsOfItsOwn(t *testing.T) {
 		ReasonNoWinner, ReasonHidden, ReasonBase, ReasonRecurring, ReasonNoCost, ReasonTooLittle, ReasonOutOfRange,
 		ReasonLinkBeatsCoupon, ReasonCouponBeatsLink, ReasonMarketplace, ReasonDirect, ReasonUnproven, ReasonAfterCheckout,
 		ReasonRefused, ReasonPayoutAlone, ReasonSelfPurchase,
-		ReasonTest, ReasonAssigned, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
+		ReasonTest, ReasonPaidByHand, ReasonAssigned, ReasonCodeNothing, ReasonCodeNobodys, ReasonCodeLess, ReasonCodeLater,
 	}
 	seen := map[string]bool{}
 	for _, r := range reasons {

@@ -12,6 +12,7 @@ type Reason string
 // (docs/attribution.md, "Explanation").
 const (
 	ReasonTest       Reason = "test_order"
+	ReasonPaidByHand Reason = "paid_by_hand" // the order says so: noCommission
 	ReasonNoWinner   Reason = "no_winner"
 	ReasonHidden     Reason = "claims_hidden"
 	ReasonBase       Reason = "base_not_positive"
@@ -49,6 +50,7 @@ const (
 // reasonWords has the sentence for each reason. The API and the pages show it.
 var reasonWords = map[Reason]string{
 	ReasonTest:            "the order is a test: it counts nowhere",
+	ReasonPaidByHand:      "its commission was paid by hand: the order says so",
 	ReasonNoWinner:        "no coupon of an influencer led to the order, and no link that counts for the payout",
 	ReasonHidden:          "no coupon and no proven link of an influencer led to the order; too many visitors claim to be the buyer",
 	ReasonBase:            "without shipping, the order's total is not above zero",

@@ -157,6 +157,8 @@ func (p *eventParser) event(e *wire.Event) {
 			of(p, &e.Bot)
 		case "consent":
 			of(p, &e.Consent)
+		case "consentFor":
+			p.text(&e.ConsentFor)
 		case "via":
 			of(p, &e.Via)
 		case "trust":
@@ -233,14 +235,9 @@ func (p *eventParser) context(c *wire.Context) {
 		case "campaign":
 			p.campaign(&c.Campaign)
 		case "clickIds":
-			if c.ClickIDs == nil {
-				c.ClickIDs = map[string]string{}
-			}
-			p.object(func(name string) {
-				var value string
-				p.text(&value)
-				c.ClickIDs[name] = value
-			})
+			p.texts(&c.ClickIDs)
+		case "networkIds":
+			p.texts(&c.NetworkIDs)
 		case "library":
 			p.library(&c.Library)
 		case "locale":
@@ -252,6 +249,18 @@ func (p *eventParser) context(c *wire.Context) {
 		default:
 			p.odd = true
 		}
+	})
+}
+
+// texts reads an object of texts.
+func (p *eventParser) texts(into *map[string]string) {
+	if *into == nil {
+		*into = map[string]string{}
+	}
+	p.object(func(name string) {
+		var value string
+		p.text(&value)
+		(*into)[name] = value
 	})
 }
 

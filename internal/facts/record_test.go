@@ -20,10 +20,11 @@ const parsed = `{"companyId":"c","eventId":"01a20146-4a01-7000-8000-000000000005
 	`"context":{"page":{"url":"https://loja.example.com/?a=1&b=2","path":"/","referrer":"https://www.google.com/","title":"Vestido – ` +
 	`\"Loja\" \\ \u0026"},` +
 	`"campaign":{"source":"s","medium":"m","name":"n","content":"c","term":"t"},"clickIds":{"gclid":"g","fbclid":"f"},` +
+	`"networkIds":{"ga":"1.2","fbp":"fb.1.1738782878094.8"},` +
 	`"library":{"name":"sdk-js","version":"1.0.0"},"locale":"pt-BR","screen":"390x844","userAgent":"Mozilla/5.0"},` +
 	`"visitorId":"v","sessionId":"s","stream":"t","seq":6,"receivedAt":"2026-11-22T03:21:53Z","clockSkewMs":-150,"ip":"203.0.113.0",` +
 	`"netKey":"k1:net","frame":true,"cookieId":"k",` +
-	`"bot":"none","consent":"granted","via":"sdk-js","trust":"open","keyId":"key",` +
+	`"bot":"none","consent":"granted","consentFor":"ga4,meta","via":"sdk-js","trust":"open","keyId":"key",` +
 	`"former":{"emailKey":"k1:e","phoneKey":"k1:p","customerKey":"k1:c","cartKey":"k1:t","cartNoKey":"k1:n","netKey":"k1:net",` +
 	`"userKey":"k1:u","stream":"k1:s"},"click":{"id":"i","code":"c","verified":true,"linkId":"l","destination":"https://d"}}`
 
@@ -49,7 +50,7 @@ func TestARecordIsParsedWithoutReflection(t *testing.T) {
 	if p.event(&got); p.odd || !p.Done() || !reflect.DeepEqual(got, want) {
 		t.Errorf("odd: %t, %+v, want %+v", p.odd, got, want)
 	}
-	if v := reflect.ValueOf(want); v.NumField() != 24 { // a new field needs a new case
+	if v := reflect.ValueOf(want); v.NumField() != 25 { // a new field needs a new case
 		t.Errorf("an event has %d fields", v.NumField())
 	}
 	for i := range reflect.TypeFor[wire.Event]().NumField() {

@@ -13,11 +13,12 @@ type Waiting struct {
 
 // Add adds what waits of another company.
 func (u *Unfinished) Add(other Unfinished) {
-	u.Erasures.add(other.Erasures)
-	u.Statements.add(other.Statements)
+	u.Erasures.Add(other.Erasures)
+	u.Statements.Add(other.Statements)
 }
 
-func (w *Waiting) add(other Waiting) {
+// Add adds what waits of another company.
+func (w *Waiting) Add(other Waiting) {
 	w.Count += other.Count
 	if w.Since.IsZero() || !other.Since.IsZero() && other.Since.Before(w.Since) {
 		w.Since = other.Since

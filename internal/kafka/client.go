@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -34,6 +36,14 @@ type SASL struct {
 	Mechanism string // PLAIN | SCRAM-SHA-256 | SCRAM-SHA-512
 	Username  string
 	Password  string
+
+	// Renew returns the password for each new connection: it may change while the client is in use; nil: Password stays. Where it fails,
+	// the last one that it returned is used, or Password.
+	Renew func() (string, error)
+	// Log says when Renew begins to fail; nil: nothing does.
+	Log *slog.Logger
+
+	last *lastPassword // NewClient makes it
 }
 
 // Record is one Kafka record. A nil Value is a tombstone.
@@ -67,6 +77,7 @@ func NewClient(config Config) (*Client, error) {
 		return nil, fmt.Errorf("kafka: the topic prefix %q may have letters, digits, dots, underscores and hyphens, 100 at most",
 			config.TopicPrefix)
 	}
+	config.SASL.last = &lastPassword{password: config.SASL.Password}
 	var mechanism sasl.Mechanism // nil: none
 	if config.SASL.Mechanism != "" {
 		var err error
@@ -101,7 +112,56 @@ func (c *Client) Close() {
 
 var errClosed = errors.New("the client is closed")
 
+// password is the one of a new connection. The first call of Renew that fails after one that did not is logged.
+func (s SASL) password() string {
+	if s.Renew == nil {
+		return s.Password
+	}
+	password, err := s.Renew()
+	s.last.mu.Lock()
+	defer s.last.mu.Unlock()
+	if err == nil {
+		s.last.password, s.last.failed = password, false
+	} else if !s.last.failed {
+		s.last.failed = true
+		if s.Log != nil {
+			s.Log.Error("Kafka's password cannot be read again; the one before is used", "error", err)
+		}
+	}
+	return s.last.password
+}
+
+// lastPassword is the last password that Renew returned. It is shared by the copies of a SASL.
+type lastPassword struct {
+	mu       sync.Mutex
+	password string
+	failed   bool // Renew failed the last time
+}
+
+// renewed is a mechanism whose password is read for each connection.
+type renewed struct {
+	sasl.Mechanism
+	of SASL
+}
+
+// Start implements sasl.Mechanism.
+func (r renewed) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	fixed := r.of
+	fixed.Password, fixed.Renew = r.of.password(), nil
+	now, err := fixed.mechanism()
+	if err != nil {
+		return nil, nil, err
+	}
+	return now.Start(ctx)
+}
+
 func (s SASL) mechanism() (sasl.Mechanism, error) {
+	if s.Renew != nil {
+		fixed := s
+		fixed.Renew = nil
+		first, err := fixed.mechanism()
+		return renewed{first, s}, err
+	}
 	switch s.Mechanism {
 	case "PLAIN":
 		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
@@ -142,4 +202,55 @@ func (c *Client) dialer() *kafka.Dialer {
 		TLS:           c.config.TLS,
 		SASLMechanism: c.mechanism,
 	}
+}
+
+// pollWait is after how long a Reader gives up a broker that says nothing. kafka-go has a broker that has no record answer a second
+// before that; records are sent as soon as they come.
+const pollWait = 3 * time.Second
+
+// readingDialer is for a Reader that reads until ctx ends: its connections end then too. Otherwise it could be closed only once
+// the broker has answered.
+func (c *Client) readingDialer(ctx context.Context) *kafka.Dialer {
+	dialer := c.dialer()
+	dial, config := dialer.DialFunc, dialer.TLS
+	dialer.TLS = nil // kafka-go leaves a connection open whose handshake failed, and here ctx would hold it
+	dialer.DialFunc = func(dialing context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(dialing, network, address)
+		if err == nil && config != nil {
+			conn, err = handshake(dialing, conn, config, address)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &endingConn{conn, context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
+	}
+	return dialer
+}
+
+// handshake begins TLS. Where it fails, the connection is closed.
+func handshake(ctx context.Context, plain net.Conn, config *tls.Config, address string) (net.Conn, error) {
+	if config.ServerName == "" { // as kafka-go does
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, errors.Join(err, plain.Close())
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	conn := tls.Client(plain, config)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, plain.Close())
+	}
+	return conn, nil
+}
+
+// endingConn is a connection that a context ends, unless it is closed before.
+type endingConn struct {
+	net.Conn
+	keep func() bool // the context ends it no more
+}
+
+func (c *endingConn) Close() error {
+	c.keep()
+	return c.Conn.Close()
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,13 @@ func (c *Client) Follow(ctx context.Context, topic string, partition int, from i
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: c.config.Brokers, Topic: name, Partition: partition, Dialer: c.dialer(),
-		MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 500 * time.Millisecond,
+		Brokers: c.config.Brokers, Topic: name, Partition: partition, Dialer: c.readingDialer(ctx),
+		MinBytes: 1, MaxBytes: 4 << 20, MaxWait: pollWait,
 	})
 	defer reader.Close()
+	defer cancel()
 	if err := reader.SetOffset(from); err != nil {
 		return fmt.Errorf("kafka: follow %s/%d from %d: %w", name, partition, from, err)
 	}
@@ -123,8 +126,8 @@ func (c *Client) logEnd(ctx context.Context, topic string, partition int) (logRa
 	for _, p := range response.Topics[topic] {
 		if p.Partition == partition {
 			err := p.Error
-			if errors.Is(err, kafka.Unknown) { // kafka-go says so where the leader could not be reached
-				err = kafka.NetworkException
+			if errors.Is(err, kafka.Unknown) { // kafka-go says so where the leader could not be reached, or ctx ended meanwhile
+				err = cmp.Or(ctx.Err(), error(kafka.NetworkException))
 			}
 			if err != nil {
 				return logRange{}, fmt.Errorf("kafka: offsets of %s/%d: %w", topic, partition, err)

@@ -178,14 +178,16 @@ func readerQueue(topic string) int {
 // broker's outage it tries again; an offset that the log does not hold is an error.
 func (g *Group) Read(ctx context.Context, topic string, partition int, from int64, handle func(r wire.Fetched) error) error {
 	name := g.client.Named(topic)
+	ctx, cancel := context.WithCancel(ctx)
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: g.client.config.Brokers, Topic: name, Partition: partition, Dialer: g.client.dialer(),
-		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: 500 * time.Millisecond,
+		Brokers: g.client.config.Brokers, Topic: name, Partition: partition, Dialer: g.client.readingDialer(ctx),
+		MinBytes: 1, MaxBytes: fetchBytes, MaxWait: pollWait,
 		QueueCapacity:  readerQueue(topic),
 		ReadBackoffMin: 100 * time.Millisecond, ReadBackoffMax: time.Second,
 		OffsetOutOfRangeError: true,
 	})
 	defer reader.Close()
+	defer cancel()
 	if err := reader.SetOffset(from); err != nil {
 		return fmt.Errorf("kafka: read %s/%d from %d: %w", name, partition, from, err)
 	}
@@ -201,13 +203,23 @@ func (g *Group) Read(ctx context.Context, topic string, partition int, from int6
 			continue // the reader dials again, backing off, and reports every third failure
 		}
 		fetched := wire.Fetched{
-			Record: Record{Key: message.Key, Value: message.Value},
+			Record: Record{Key: message.Key, Value: message.Value, Trace: traceOf(message.Headers)},
 			Offset: message.Offset, Time: message.Time, End: message.HighWaterMark,
 		}
 		if err := handle(fetched); err != nil {
 			return err
 		}
 	}
+}
+
+// traceOf is the trace that the headers of a record name, where there is one.
+func traceOf(headers []kafka.Header) wire.Trace {
+	for _, h := range headers {
+		if h.Key == wire.TraceHeader {
+			return wire.ParseTrace(h.Value)
+		}
+	}
+	return wire.Trace{}
 }
 
 // Publish writes one record with acks=all; see Produce.

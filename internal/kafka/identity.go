@@ -34,13 +34,19 @@ func (c *Client) asker() (*kgo.Client, error) {
 		if c.config.TLS != nil {
 			options = append(options, kgo.DialTLSConfig(c.config.TLS.Clone()))
 		}
-		switch by := c.config.SASL; by.Mechanism {
+		by := c.config.SASL
+		shared := func(context.Context) (scram.Auth, error) {
+			return scram.Auth{User: by.Username, Pass: by.password()}, nil
+		}
+		switch by.Mechanism {
 		case "PLAIN":
-			options = append(options, kgo.SASL(plain.Auth{User: by.Username, Pass: by.Password}.AsMechanism()))
+			options = append(options, kgo.SASL(plain.Plain(func(context.Context) (plain.Auth, error) {
+				return plain.Auth{User: by.Username, Pass: by.password()}, nil
+			})))
 		case "SCRAM-SHA-256":
-			options = append(options, kgo.SASL(scram.Auth{User: by.Username, Pass: by.Password}.AsSha256Mechanism()))
+			options = append(options, kgo.SASL(scram.Sha256(shared)))
 		case "SCRAM-SHA-512":
-			options = append(options, kgo.SASL(scram.Auth{User: by.Username, Pass: by.Password}.AsSha512Mechanism()))
+			options = append(options, kgo.SASL(scram.Sha512(shared)))
 		}
 		c.asking.client, c.asking.err = kgo.NewClient(options...)
 	})

@@ -71,14 +71,26 @@ func TestEnsureTopicsTwiceIsOnce(t *testing.T) {
 }
 
 func TestEnsureTopicsRefusesAnotherCount(t *testing.T) {
-	_, client := broker(t)
+	cluster, client := broker(t)
 	if err := client.EnsureTopics(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
+	deleter := &segment.Client{Addr: segment.TCP(cluster.ListenAddrs()...)}
+	if _, err := deleter.DeleteTopics(t.Context(), &segment.DeleteTopicsRequest{Topics: []string{wire.TopicBulk}}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := kafka.NewClient(kafka.Config{Brokers: cluster.ListenAddrs()}) // it knows nothing of before
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
 	other := plan
 	other.Partitions = 16
 	if err := client.EnsureTopics(t.Context(), other); err == nil || !strings.Contains(err.Error(), "8 partitions, not 16") {
 		t.Errorf("got %v, want a refusal that names both counts", err)
+	}
+	if missing, err := client.MissingTopics(t.Context(), wire.Topics...); err != nil || len(missing) != 1 {
+		t.Errorf("missing are %v (%v), want the one that was: nothing is made that is refused", missing, err)
 	}
 }
 

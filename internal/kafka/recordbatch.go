@@ -5,13 +5,15 @@ import (
 	"hash/crc32"
 	"slices"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendRecordSet appends records as the field "records" of a produce request:
 // its size and one batch of format 2, without compression (Kafka protocol,
-// "Record Batch"). Each record has the header v=1.
+// "Record Batch"). Each record has the header v=1, and one of a trace has its traceparent.
 func appendRecordSet(dst []byte, records []Record, at time.Time) []byte {
 	const (
 		size, length, crc, checked = 0, 12, 21, 25 // where these fields begin
@@ -48,6 +50,9 @@ func setSize(records []Record) int {
 	size := batch
 	for _, r := range records {
 		size += record + len(r.Key) + len(r.Value)
+		if r.Trace.IsRecorded() {
+			size += len(traceHeader) + wire.TraceHeaderSize
+		}
 	}
 	return size
 }
@@ -55,13 +60,28 @@ func setSize(records []Record) int {
 // headers are one header: v=1, in the form of a record.
 const headers = "\x02\x02v\x021"
 
+// Two headers, v=1 and traceparent, up to the value of the second. Lengths are zigzag varints: 55 bytes of value are 0x6e.
+const (
+	traceHeader    = "\x16" + wire.TraceHeader + "\x6e"
+	headersOfTrace = "\x04\x02v\x021" + traceHeader
+)
+
 func appendRecord(dst []byte, offset int, r Record) []byte {
-	length := 2 + varintSize(offset) + bytesSize(r.Key) + bytesSize(r.Value) + len(headers)
+	traced := r.Trace.IsRecorded()
+	length := 2 + varintSize(offset) + bytesSize(r.Key) + bytesSize(r.Value)
+	if traced {
+		length += len(headersOfTrace) + wire.TraceHeaderSize
+	} else {
+		length += len(headers)
+	}
 	dst = binary.AppendVarint(dst, int64(length))
 	dst = append(dst, 0, 0) // attributes, and the time after the batch's
 	dst = binary.AppendVarint(dst, int64(offset))
 	dst = appendBytes(dst, r.Key)
 	dst = appendBytes(dst, r.Value)
+	if traced {
+		return r.Trace.AppendHeader(append(dst, headersOfTrace...))
+	}
 	return append(dst, headers...)
 }
 

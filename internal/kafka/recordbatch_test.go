@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go/protocol"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // What we encode is what the library reads.
@@ -20,7 +22,11 @@ func TestRecordSetsAreReadByTheLibrary(t *testing.T) {
 		{Key: nil, Value: []byte{}},
 	}
 	for i := range 200 {
-		records = append(records, Record{Key: []byte("k"), Value: []byte(strings.Repeat("x", i*7))})
+		r := Record{Key: []byte("k"), Value: []byte(strings.Repeat("x", i*7))}
+		if i%3 == 0 {
+			r.Trace = wire.Trace{TraceID: [16]byte{1, 15: byte(i)}, SpanID: [8]byte{2, 7: byte(i)}}
+		}
+		records = append(records, r)
 	}
 	for n := 1; n <= len(records); n++ {
 		encoded := appendRecordSet([]byte("before"), records[:n], at)
@@ -48,9 +54,12 @@ func TestRecordSetsAreReadByTheLibrary(t *testing.T) {
 			}
 			f("key", got.Key, records[i].Key)
 			f("value", got.Value, records[i].Value)
-			if got.Offset != int64(i) || !got.Time.Equal(at) || len(got.Headers) != 1 || got.Headers[0].Key != "v" ||
+			if got.Offset != int64(i) || !got.Time.Equal(at) || len(got.Headers) < 1 || got.Headers[0].Key != "v" ||
 				string(got.Headers[0].Value) != "1" {
 				t.Fatalf("record %d: %+v", i, got)
+			}
+			if want := records[i].Trace; traceOf(got.Headers) != want || len(got.Headers) != 1 && !want.IsRecorded() {
+				t.Fatalf("record %d has the headers %+v, want the trace %x", i, got.Headers, want)
 			}
 		}
 		if _, err := set.Records.ReadRecord(); !errors.Is(err, io.EOF) {

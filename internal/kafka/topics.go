@@ -56,6 +56,13 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 	if _, err := c.Cluster(ctx); err != nil {
 		return fmt.Errorf("no broker answers at %s: %w", strings.Join(c.config.Brokers, ", "), err)
 	}
+	there, err := c.topics(ctx, wire.Processed)
+	if err != nil {
+		return err
+	}
+	if err := checkPartitions(there, plan.Partitions); err != nil { // before any is made
+		return err
+	}
 	response, err := c.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: wanted})
 	if err != nil {
 		return fmt.Errorf("kafka: create topics: %w", err)
@@ -65,26 +72,26 @@ func (c *Client) EnsureTopics(ctx context.Context, plan TopicPlan) error {
 			return fmt.Errorf("kafka: create topic %s: %w", name, err)
 		}
 	}
-	if err := c.awaitLeaders(ctx, wire.Topics...); err != nil {
-		return err
-	}
-	events, err := c.Partitions(ctx, wire.TopicEvents)
-	if err != nil {
-		return err
-	}
+	return c.awaitLeaders(ctx, wire.Topics...)
+}
+
+// checkPartitions compares the partition counts of the topics that are there with each other and with the plan's.
+func checkPartitions(there map[string]kafka.Topic, planned int) error {
+	first, count := "", 0
 	for _, name := range wire.Processed {
-		n, err := c.Partitions(ctx, name)
-		if err != nil {
-			return err
-		}
-		if n != events {
+		topic, found := there[name]
+		switch n := len(topic.Partitions); {
+		case !found:
+		case first == "":
+			first, count = name, n
+		case n != count:
 			return fmt.Errorf("kafka: %s has %d partitions and %s %d: they must be equal, since one processor owns the same partition of each",
-				wire.TopicEvents, events, name, n)
+				first, count, name, n)
 		}
 	}
-	if events != plan.Partitions {
-		return fmt.Errorf("kafka: the topics have %d partitions, not %d: changing the count is an offline operation (docs/operations.md)",
-			events, plan.Partitions)
+	if first != "" && count != planned {
+		return fmt.Errorf("kafka: the topics have %d partitions, not %d: give --partitions %d; another count is an offline operation",
+			count, planned, count)
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ const (
 	Placeholder = "tells nobody apart: it is a placeholder, or too long"
 )
 
+// NoNetworkID is what is wrong with how an advertising network is said to know the browser.
+const NoNetworkID = "is not what a cookie of that network holds"
+
 // IsIgnored is what a warning says of most wrong values, after what is wrong.
 const IsIgnored = "it is ignored"
 

@@ -94,7 +94,7 @@ func TestTheFileForCitusDistributesEveryTable(t *testing.T) {
 	for _, table := range tables {
 		want := "distributed"
 		switch {
-		case table == "consumer_offset" || table == "outbox":
+		case table == "consumer_offset" || table == "outbox" || table == "connection_turn" || table == "destination":
 			want = "managed"
 		case controlPlane[table] != "":
 			want = ""

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -60,6 +61,18 @@ func Open(ctx context.Context, dsn string, options ...Option) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: connection string: %w", err)
 	}
+	var last atomic.Pointer[string] // the last password that was read after this; nil: none
+	config.BeforeConnect = func(_ context.Context, to *pgx.ConnConfig) error {
+		// A new password in PGPASSFILE is taken with the next connection. Where a file is missing or half written, the one before stays:
+		// the server says whether it is still good.
+		if again, err := pgx.ParseConfig(dsn); err == nil && again.Password != "" {
+			last.Store(&again.Password)
+		}
+		if password := last.Load(); password != nil {
+			to.Password = *password
+		}
+		return nil
+	}
 	for _, option := range options {
 		option(config)
 	}
@@ -99,7 +112,26 @@ func (db *DB) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
 
 // Snapshot runs f on one unchanging view of the data, read only.
 func (db *DB) Snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return Translate(pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, f))
+	return Translate(pgx.BeginTxFunc(ctx, db.pool, snapshot, f))
+}
+
+var snapshot = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// SnapshotAfter is Snapshot, on a connection by which ask asks something before. Patience bounds the wait for a connection and for
+// ask. Where ask fails, its error is returned and f is not called.
+func (db *DB) SnapshotAfter(ctx context.Context, patience time.Duration, ask func(ctx context.Context, q Querier) error,
+	f func(tx pgx.Tx) error) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := db.pool.Acquire(limited)
+	if err != nil {
+		return Translate(err)
+	}
+	defer conn.Release()
+	if err := ask(limited, conn); err != nil {
+		return Translate(err)
+	}
+	return Translate(pgx.BeginTxFunc(ctx, conn, snapshot, f))
 }
 
 // Undone runs f in one transaction and rolls it back, whatever f returns: nothing that f
@@ -125,6 +157,11 @@ type transactorKey struct{}
 // WithTransactor makes every InTx below ctx run in t's transaction.
 func WithTransactor(ctx context.Context, t Transactor) context.Context {
 	return context.WithValue(ctx, transactorKey{}, t)
+}
+
+// WithoutTransactor makes every InTx below ctx run in a transaction of its own, also where ctx carries a Transactor.
+func WithoutTransactor(ctx context.Context) context.Context {
+	return context.WithValue(ctx, transactorKey{}, nil)
 }
 
 type undoneKey struct{}

@@ -102,6 +102,8 @@ func factstoreStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = store.Unfinished(ctx, company)
 	must(err)
+	_, err = store.WaitingForExports(ctx, company)
+	must(err)
 	if len(companies) > 1 {
 		t.Errorf("queued: %v", companies)
 	}
@@ -168,8 +170,9 @@ func storeFacts(ctx context.Context, tx *factstore.Tx, company string) error {
 		second(tx.FirstOrderCandidates(ctx, company, slices.Repeat([]string{"o1"}, 100), []facts.KeyKind{facts.KeyEmail},
 			facts.Limits{Window: time.Hour, Orders: 200})),
 		tx.SetFirstOrders(ctx, company, noon, []facts.FirstOrder{{OrderID: "o1", First: &yes}}),
-		tx.AuditTests(ctx, company, noon,
-			[]facts.TestOrder{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Actor: "key/k1"}}),
+		tx.AuditUnpaid(ctx, company, noon,
+			[]facts.UnpaidOrder{{OrderID: "o1", InfluencerID: "019cd7a4-2e00-7000-8000-000000000002", Actor: "key/k1",
+				Reason: facts.ReasonPaidByHand}}),
 	)
 }
 
@@ -221,6 +224,7 @@ func decideOrders(ctx context.Context, tx *factstore.Tx, company string) error {
 		tx.WriteOutcomes(ctx, company, noon, []facts.StoredOutcome{outcome}),
 		second(tx.StoredOutcomes(ctx, company, []string{"o1"})),
 		tx.MarkProcessed(ctx, company, noon, []string{"o1"}),
+		tx.Tell(ctx, company, func() ([]commerce.Event, error) { return nil, nil }),
 		second(tx.CountedOrders(ctx, company, []string{"o1"})),
 		tx.AddSums(ctx, company, sumsOf(outcome.Outcome)),
 		second(tx.ItemsBeyond(ctx, company, []facts.ShopperKey{{Day: "2026-03-10", Subject: facts.OfItem("p")}}, 0)),
@@ -290,6 +294,7 @@ func erasePerson(ctx context.Context, tx *factstore.Tx, company string) error {
 	_, _, _, errUnread := steps.UnreadEvents(ctx, company, uuid.Nil, 10)
 	return errors.Join(
 		known.BeginErasures(ctx, company, []string{"00000000-0000-4000-8000-000000000000"}),
+		known.BeginErasuresBefore(ctx, company, time.Now()),
 		second(steps.NextErasure(ctx, company)),
 		steps.MoveErasure(ctx, company, e, 0, 0),
 		second(steps.FindErasedOrders(ctx, company, e, 10)), errVersions,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/account"
@@ -31,6 +32,7 @@ func merchantStatements(t *testing.T, recorder *statements.Recorder) {
 	}
 	companyStatements(t, db, store)
 	keyStatements(t, db, store.Live.CompanyID)
+	exportStatements(t, db, opened, store.Live.CompanyID)
 	author := commerce.Author{CompanyID: store.Live.CompanyID, Actor: "test", At: time.Now()}
 	ruleStatements(t, db, author)
 	if _, err := db.KnownNames(t.Context(), store.Live.CompanyID, []string{"ana"}); err != nil {
@@ -44,6 +46,7 @@ func merchantStatements(t *testing.T, recorder *statements.Recorder) {
 	idempotencyStatements(t, db, store.Live.CompanyID)
 	personStatements(t, db, store.StoreID)
 	memberStatements(t, db, store)
+	connectionStatements(t, db, opened, author)
 	outboxStatements(t, db)
 }
 
@@ -56,6 +59,7 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 	_, err = db.Companies(ctx, 10)
 	must(err)
 	must(db.AddOrigins(ctx, store.Live.CompanyID, []string{"https://loja.example.com"}, nil, "test"))
+	must(db.RenameStore(ctx, commerce.Author{CompanyID: store.Live.CompanyID, Actor: "test"}, "Another name"))
 	_, _, err = db.ChangeSettings(ctx,
 		commerce.SettingsChange{CompanyID: store.Live.CompanyID, Actor: "test", Change: func(s *commerce.Settings) {
 			s.Country, s.HoldDays = "AR", 7
@@ -65,6 +69,28 @@ func companyStatements(t *testing.T, db *merchant.Store, store commerce.Store) {
 		_, _, err = db.Archive(ctx, commerce.Archiving{CompanyIDs: []string{store.Live.CompanyID}, Back: back, Actor: "test"})
 		must(err)
 	}
+}
+
+func exportStatements(t *testing.T, db *merchant.Store, opened *postgres.DB, company string) {
+	must, ctx := mustOf(t), t.Context()
+	exported := commerce.Export{CompanyID: company, ExportID: uuid.NewString(), Kind: "orders", Format: "parquet", Place: "here"}
+	must(db.BeginExport(ctx, &exported))
+	must(db.NoteExportedDay(ctx, exported, "2026-11-05", commerce.ExportedDay{}))
+	_, err := db.ExportedDays(ctx, exported)
+	must(err)
+	must(db.ForgetExportedDay(ctx, exported, "2026-11-05"))
+	_, err = opened.Pool().Exec(ctx, `
+		insert into erasure_export (company_id, erasure_id, export_id, kind, begun) values ($1, gen_random_uuid(), $2, 'orders', 0)`,
+		company, exported.ExportID)
+	must(err)
+	for _, exported.Whole = range []bool{false, true} {
+		_, err = db.EndExport(ctx, exported)
+		must(err)
+	}
+	_, err = db.Exports(ctx, company)
+	must(err)
+	_, err = db.ForgetExport(ctx, company, exported.ExportID)
+	must(err)
 }
 
 func keyStatements(t *testing.T, db *merchant.Store, company string) {
@@ -111,6 +137,13 @@ func ruleStatements(t *testing.T, db *merchant.Store, author commerce.Author) {
 	must(err)
 	registration.CampaignID = made.CampaignID
 	_, err = db.RegisterInfluencer(ctx, author, registration, rand.Reader)
+	must(err)
+	_, err = db.RegisterAll(ctx, author, []commerce.Registration{registration}, func([]commerce.Imported) bool { return false }, rand.Reader)
+	must(err)
+	fresh := commerce.Registration{Name: "Fresh", Details: commerce.DetailsChange{Email: wire.Some("fresh@example.com"),
+		Keys: []commerce.IdentityKey{{Field: commerce.DetailEmail, Kind: 1, Key: []byte("fresh")}}}}
+	clash := commerce.Registration{Name: "Clash", Coupons: []commerce.CouponTerms{{Code: "ANA10", StartDate: "2026-02-01"}}}
+	_, err = db.RegisterAll(ctx, author, []commerce.Registration{fresh, clash}, func([]commerce.Imported) bool { return true }, rand.Reader)
 	must(err)
 	coupon := commerce.CouponTerms{Code: "ANA20"}
 	_, err = db.AddCoupon(ctx, author, made.CampaignID, coupon, rand.Reader)
@@ -405,5 +438,8 @@ func outboxDirectory(t *testing.T, db *merchant.Store) {
 	}
 	if known, err := db.KnowsCompany(ctx, []string{"c_nobody"}); known || err != nil {
 		t.Error(known, err)
+	}
+	if clusters, err := db.KafkaClusters(ctx); len(clusters) > 0 || err != nil {
+		t.Error(clusters, err)
 	}
 }

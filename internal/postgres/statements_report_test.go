@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tributary-io/tributary/internal/caseload"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/fraud"
 	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/report"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/wire"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
@@ -35,6 +38,7 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.SalesOf(ctx, company, []string{"1"})
 	must(err)
+	must(db.Sold(ctx, company, "1", func(caseload.View, facts.Sold) error { return nil }))
 	_, err = db.Reviews(ctx, company, commerce.Cursor{}, 10)
 	must(err)
 	_, err = db.FindInfluencers(ctx, company,
@@ -53,10 +57,38 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 		VisitorID: "0199f3a0-0000-7000-8000-00000000000a", Identity: wire.Identity{EmailKey: "k1:e"}, Bot: wire.BotNone})
 	fix.Key(company, "1", person[0], noon)
 	must(db.WritePerson(ctx, commerce.PersonFile{CompanyID: company, At: noon}, person, io.Discard))
+	for _, kind := range commerce.ExportKinds {
+		must(db.ExportSnapshot(ctx, company, kind, func(x *report.ExportSnapshot) error {
+			_, err := x.Days(ctx)
+			must(err)
+			day := map[bool]string{true: report.OtherEvents, false: day}[kind == "events"]
+			_, err = x.State(ctx, day)
+			must(err)
+			switch kind {
+			case "events":
+				err = x.Events(ctx, day, func(*report.ExportedEvent) error { return nil })
+			case "orders":
+				err = x.Orders(ctx, day, func(*report.ExportedOrder) error { return nil })
+			case "credits":
+				err = x.Credits(ctx, day, func(*report.ExportedCredit) error { return nil })
+			case "ledger":
+				err = x.Ledger(ctx, day, func(*report.ExportedEntry) error { return nil })
+			default:
+				err = x.Statements(ctx, day, func(*report.ExportedStatement) error { return nil })
+			}
+			return err
+		}))
+	}
 	_, err = db.RefusedOrigins(ctx, company, noon)
 	must(err)
 	_, err = db.HasOrders(ctx, company)
 	must(err)
+	standby, err := report.OpenStandby(ctx, fix.DSN, db.Reader, slog.New(slog.DiscardHandler), postgres.WithTracer(recorder))
+	must(err)
+	t.Cleanup(standby.Close)
+	if _, err := standby.Look(ctx); err == nil { // it is the primary
+		t.Error("a primary is taken for a standby")
+	}
 	_, err = db.UnknownCodes(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 10)
 	must(err)
 	_, _, err = db.OrdersBelow(ctx, reports.Query{CompanyID: company, Start: day, End: day, Currency: "BRL"}, 100)
@@ -70,7 +102,7 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	_, err = db.Order(ctx, company, "1")
 	must(err)
 	pending := commerce.OrderPending
-	for _, f := range []commerce.OrderFilter{{}, {Uncredited: true}, {Status: &pending}, {Coupon: "ANA10"},
+	for _, f := range []commerce.OrderFilter{{}, {Uncredited: true}, {Status: &pending}, {Coupon: "ANA10"}, {Text: "1001"},
 		{InfluencerID: "019cd7a4-2e00-7000-8000-000000000002"},
 		{UpdatedSince: time.Now()}} {
 		f.Limit = 1
@@ -116,8 +148,10 @@ func reportStatements(t *testing.T, recorder *statements.Recorder) {
 	must(err)
 	_, err = db.Parties(ctx, company, []string{id})
 	must(err)
-	_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{Of: commerce.OfOrder}, commerce.LedgerCursor{}, 10)
-	must(err)
+	for _, of := range commerce.LedgerSubjects {
+		_, err = db.Ledger(ctx, company, noon, commerce.LedgerFilter{Of: of}, commerce.LedgerCursor{}, 10)
+		must(err)
+	}
 }
 
 // mustOf gives a check that ends the test at an error that is none of want.
@@ -164,6 +198,10 @@ func signStatements(t *testing.T, fix *reporttest.Fixture, day string) {
 		t.Fatal(err)
 	}
 	fix.SignsDue(company)
+	if err := fix.DB.AddEndpoint(t.Context(), commerce.Author{CompanyID: company, Actor: "cli", At: time.Now()},
+		commerce.Endpoint{ID: "whe_1", Types: commerce.EventTypes}, commerce.SealedSecret{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := fix.DB.RenewSigns(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -185,7 +186,8 @@ func (c *comparison) orders(ctx context.Context, v View) ([]string, error) {
 			return nil, err
 		}
 		if concern.All {
-			if ids, err = v.OrdersCreated(ctx, concern.From, concern.To, c.limits.Counted+1); err != nil {
+			from := later(concern.From, settingsSince(c.tried.Before, c.tried.After))
+			if ids, err = v.OrdersCreated(ctx, from, concern.To, c.limits.Counted+1); err != nil {
 				return nil, err
 			}
 			return c.newest(ids), nil
@@ -206,6 +208,25 @@ func (c *comparison) orders(ctx context.Context, v View) ([]string, error) {
 	}
 	ids, err := v.Newest(ctx, ids, c.limits.Counted+1)
 	return c.newest(ids), err
+}
+
+// settingsSince returns since when the orders were created about which other settings decide after a change: the zero
+// time where it is every order.
+func settingsSince(before, after *facts.Rules) time.Time {
+	n := len(before.Past)
+	ofAll := !slices.Equal(before.Hosts, after.Hosts) || !slices.Equal(before.Origins, after.Origins) ||
+		before.Location.String() != after.Location.String()
+	if ofAll || len(after.Past) <= n || !reflect.DeepEqual(before.Past, after.Past[:n]) {
+		return time.Time{}
+	}
+	return after.Past[n].Until
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // newest counts orders, which are ordered the newest first, and returns those to

@@ -155,7 +155,11 @@ func (p *Parcel) cut(deadline time.Time) {
 
 func recordBytes(r wire.Record) int {
 	const overhead = 32 // lengths, deltas and the header of a record
-	return len(r.Key) + len(r.Value) + overhead
+	size := len(r.Key) + len(r.Value) + overhead
+	if r.Trace.IsRecorded() {
+		size += len(wire.TraceHeader) + 2 + wire.TraceHeaderSize
+	}
+	return size
 }
 
 // bytes is the size of all chunks.

@@ -10,12 +10,14 @@ import (
 
 // Report is a report as it stood at one instant.
 type Report struct {
-	Query      Query // with nothing left open
-	Spec       *Spec
-	AsOf       time.Time
-	Rows       []Row
-	Totals     Row     // of all periods and dimensions
-	Comparison *Report // of the days with which it is compared; nil: of none
+	Query Query // with nothing left open
+	Spec  *Spec
+	AsOf  time.Time
+	// FromStandby: it was read from a standby, which had at AsOf everything that was stored, and may have newer.
+	FromStandby bool
+	Rows        []Row
+	Totals      Row     // of all periods and dimensions
+	Comparison  *Report // of the days with which it is compared; nil: of none
 	// OtherCurrencies are the currencies, beside the report's, in which there are amounts
 	// in its days.
 	OtherCurrencies []string

@@ -90,6 +90,7 @@ type Order struct {
 	DiscountCodes Optional[[]DiscountCode] `json:"discountCodes,omitzero"`
 	TaxMinor      Optional[int64]          `json:"taxMinor,omitzero"` // taxPrice: contained in the total
 	Test          Optional[bool]           `json:"test,omitzero"`
+	NoCommission  Optional[bool]           `json:"noCommission,omitzero"` // true: it earns nothing
 	Refunds       Optional[[]Refund]       `json:"refunds,omitzero"`
 
 	// Former are the keys by former hashing secrets, one of each: a version has at most one.

@@ -28,6 +28,7 @@ type Event struct {
 	CookieID    string    `json:"cookieId,omitempty"` // the server's visitor cookie, trb_vid
 	Bot         Bot       `json:"bot"`
 	Consent     Consent   `json:"consent"`
+	ConsentFor  string    `json:"consentFor,omitempty"` // destinations that the shopper agreed to, as "ga4,meta"; with ConsentGranted alone
 	Via         Via       `json:"via"`
 	Trust       Trust     `json:"trust,omitempty"` // empty: open
 	KeyID       string    `json:"keyId,omitempty"` // of the API key that sent it
@@ -67,6 +68,8 @@ const (
 	ViaHTTP  Via = "http" // anybody else
 	ViaPixel Via = "pixel"
 	ViaLink  Via = "link" // made by a short link's redirect
+
+	ViaSegment Via = "segment" // Segment's protocol
 )
 
 // Trust is by which API key an event was sent (docs/wire.md, "Event (request)").
@@ -101,14 +104,23 @@ type Former struct {
 	Stream      string `json:"stream,omitempty"`
 }
 
+// The ids by which networks know a browser: the values of their own cookies.
+const (
+	NetworkIDGA  = "ga"  // GA4's client id, such as 123.456: of the cookie _ga
+	NetworkIDFBP = "fbp" // Meta's cookie _fbp
+	NetworkIDTTP = "ttp" // TikTok's cookie _ttp
+)
+
 type Context struct {
-	Page      Page              `json:"page,omitzero"`
-	Campaign  Campaign          `json:"campaign,omitzero"`
-	ClickIDs  map[string]string `json:"clickIds,omitempty"`
-	Library   Library           `json:"library,omitzero"`
-	Locale    string            `json:"locale,omitempty"`
-	Screen    string            `json:"screen,omitempty"`
-	UserAgent string            `json:"userAgent,omitempty"`
+	Page     Page              `json:"page,omitzero"`
+	Campaign Campaign          `json:"campaign,omitzero"`
+	ClickIDs map[string]string `json:"clickIds,omitempty"`
+	// NetworkIDs is how networks know the browser, by wire.NetworkID…: of those networks alone that Event.ConsentFor has.
+	NetworkIDs map[string]string `json:"networkIds,omitempty"`
+	Library    Library           `json:"library,omitzero"`
+	Locale     string            `json:"locale,omitempty"`
+	Screen     string            `json:"screen,omitempty"`
+	UserAgent  string            `json:"userAgent,omitempty"`
 }
 
 type Page struct {

@@ -6,6 +6,7 @@ import "time"
 type Record struct {
 	Key   []byte
 	Value []byte
+	Trace Trace // of the span that produced it
 }
 
 // Fetched is a record as it was read from a partition.

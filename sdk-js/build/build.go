@@ -72,12 +72,12 @@ func run(ctx context.Context, root, out, npm string, quick bool) error {
 	var pkg struct {
 		Version string `json:"version"`
 	}
-	text, err := os.ReadFile(filepath.Join(root, "sdk-js", "package.json"))
+	text, err := os.ReadFile(filepath.Join(root, "sdk-js", "npm", "sdk.json"))
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, &pkg); err != nil {
-		return fmt.Errorf("read package.json: %w", err)
+		return fmt.Errorf("read sdk.json: %w", err)
 	}
 	b.version = pkg.Version
 	m, err := b.all(ctx)

@@ -16,7 +16,7 @@ func main() {
 	root := flag.String("root", ".", "the module's root directory")
 	quick := flag.Bool("quick", false, "compress little: for tests and development")
 	out := flag.String("out", "", "where the files go (default: sdk-js/dist under the root)")
-	npm := flag.String("npm", "", "also write the npm packages below this directory: sdk and core-wasm")
+	npm := flag.String("npm", "", "also write the npm packages below this directory: sdk, core-wasm and admin")
 	flag.Parse()
 	if err := run(context.Background(), *root, *out, *npm, *quick); err != nil {
 		fmt.Fprintln(os.Stderr, "sdk-js build:", err)

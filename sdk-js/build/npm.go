@@ -8,12 +8,12 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// packages writes the two npm packages: sdk, which has the modules, and core-wasm, which
-// has the core for Node. `npm publish` of each directory publishes it.
+// packages writes the npm packages: sdk, which has the modules, core-wasm, which
+// has the core for Node, and admin, the client of the admin API. `npm publish` of each directory publishes it.
 func (b *bundler) packages(m manifest) error {
 	source := filepath.Join(b.root, "sdk-js")
 	sdk := map[string]string{
-		"package.json": filepath.Join(source, "package.json"),
+		"package.json": filepath.Join(source, "npm", "sdk.json"),
 		"README.md":    filepath.Join(source, "npm", "README.md"),
 
 		"dist/events.d.cts": filepath.Join(b.out, "events.d.cts"),
@@ -29,7 +29,11 @@ func (b *bundler) packages(m manifest) error {
 		"index.d.ts":   filepath.Join(source, "npm", "core-wasm.d.ts"),
 		"index.d.cts":  filepath.Join(source, "npm", "core-wasm.d.ts"),
 	}
-	for name, files := range map[string]map[string]string{"sdk": sdk, "core-wasm": core} {
+	admin := map[string]string{}
+	for _, name := range []string{"package.json", "index.mjs", "index.d.ts", "openapi.d.ts"} {
+		admin[name] = filepath.Join(source, "npm", "admin", name)
+	}
+	for name, files := range map[string]map[string]string{"sdk": sdk, "core-wasm": core, "admin": admin} {
 		for to, from := range files {
 			data, err := os.ReadFile(from)
 			if err != nil {

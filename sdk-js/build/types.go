@@ -50,7 +50,7 @@ func makeTypes(root string) ([]byte, error) {
 		return nil, fmt.Errorf("read event.schema.json: %w", err)
 	}
 	context := schema.Defs["Context"].Properties
-	for _, name := range []string{"campaign", "clickIds", "library"} { // the client's own, and what is taken from the URL
+	for _, name := range []string{"campaign", "clickIds", "networkIds", "library"} { // the client's own, of URLs and of cookies
 		delete(context, name)
 	}
 	delete(context["page"].Properties, "path")                // it is taken from the URL

@@ -28,7 +28,7 @@ function stop(): void {
 
 /**
  * Whether the worker pays its way: from the second page of a visit on, and never where
- * 463 KB are dear. Somebody who leaves after one page has no use for it.
+ * 465 KB are dear. Somebody who leaves after one page has no use for it.
  */
 export function worthIt(pages: number): boolean {
   const { connection = {}, deviceMemory } = navigator as any;

@@ -3,10 +3,12 @@
 
 import { batchOf } from "./batch";
 import { start as startCore, worthIt } from "./core";
+import { listen as listenToDataLayer } from "./datalayer";
 import { decorate, handedOver } from "./link";
 import { COMPANY, log, setDebug, tell, watchLog } from "./log";
 import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
+import { forgetAgreed, noteAgreed, setNetworks, withdrawal } from "./networks";
 import { type Entry, type Page } from "./page";
 import { recover } from "./recovery";
 import { Sender } from "./sender";
@@ -28,10 +30,10 @@ const WAIT = 3600000; // ms: how long an unknown or archived company is not aske
 
 export type Calls = { [name: string]: any };
 
-/** Whether an answer to the consent question is none of the two. */
+/** Whether an answer to the consent question is none that the edge takes. */
 const odd = (answer: unknown): boolean => {
-  if (answer == "granted" || answer == "denied") return false;
-  tell("consent", 'consent() takes "granted" or "denied"');
+  if (/^(denied|granted( [a-z]{1,17}\d{0,3}(, *[a-z]{1,17}\d{0,3}){0,7})?)$/.test(answer as string)) return false;
+  tell("consent", 'consent() takes "granted", "granted meta,ga4" or "denied"');
   return true;
 };
 
@@ -48,7 +50,7 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   const mirror = new Mirror();
   const views = new Views(page);
   const lost = new Lost();
-  const free = (): boolean => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
+  const free = (): boolean => (page.answer_ ? /^granted( |$)/.test(page.answer_) : !page.config_!.requireConsent);
 
   const remove = (e: Entry): void => {
     page.entries_.delete(e.id_);
@@ -103,6 +105,14 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     const { campaign, clickIds } = arrival("" + context.url, context.sessionId);
     context.campaign = campaign;
     context.clickIds = clickIds;
+    setNetworks(context, context.consent);
+    noteAgreed(context.consent, context.visitorId);
+  };
+  /** Writes an event that was completed anew. */
+  const rewrite = (e: Entry): void => {
+    e.text_ = JSON.stringify(e.raw_);
+    if (get(e.key_)) put(e.key_, e.text_);
+    mirror.set(e.key_, e.text_);
   };
   /** Gives up an event that the edge would refuse, before its batch is too large for anybody. */
   const tooLarge = (e: Entry): boolean => {
@@ -169,6 +179,11 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       log("nothing is sent: the company was refused");
       refused({ code: "", all: true });
     }
+    if (page.answer_ && odd(page.answer_)) {
+      del(ANSWER); // page.ts takes any
+      for (const e of page.entries_.values()) delete e.raw_[6].consent;
+      consent(0); // a privacy signal may answer
+    }
     if (others && free()) {
       const visitor = handedOver(others);
       if (visitor) {
@@ -177,15 +192,12 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       }
     }
     if (others) decorate(others, () => (free() ? page.visitor_ : undefined));
-    if (page.answer_ && odd(page.answer_)) {
-      del(ANSWER); // page.ts takes any
-      consent(0); // a privacy signal may answer
-    }
     const early = config.pageViews != false && missed(page.url_, page.prefix_); // what follows keeps it for the tab
     persist();
     if (page.answer_ == "denied") {
       denied = true; // the view is not taken
       mirror.clear();
+      withdraw();
     }
     let viewed = page.url_;
     for (const e of [...page.entries_.values()]) {
@@ -200,13 +212,12 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       }
       if (!e.text_ || e.sent_) continue;
       complete(e);
-      e.text_ = JSON.stringify(e.raw_);
-      if (get(e.key_)) put(e.key_, e.text_);
-      mirror.set(e.key_, e.text_);
+      rewrite(e);
       log("taken before", e.raw_[3], e.id_);
     }
     if (early) land(early);
     if (config.pageViews != false) views.watch_(viewed, () => calls.page(Date.now()));
+    if (TAG && on(config.datalayer)) listenToDataLayer((name, payload) => calls.track(Date.now(), name, payload));
     const listen = addEventListener;
     // In the capturing phase: before the beacon, which the page's own listener sends.
     listen("pagehide", () => views.settle_(), true);
@@ -234,8 +245,11 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   };
 
   /** Makes a request that may outlive the page. */
-  const post = (path: string, body?: string): void => {
-    attempt(() => fetch(page.edge_ + path, { method: "POST", body, keepalive: true, credentials: "include" }).catch(() => {}));
+  const post = (path: string, body?: string, done?: (ok?: boolean) => void): void => {
+    attempt(() =>
+      fetch(page.edge_ + path, { method: "POST", body, keepalive: true, credentials: "include" })
+        .then(({ ok }) => done?.(ok), () => done?.()),
+    );
   };
 
   /** What no beacon has taken is sent by a fetch that may outlive the page. */
@@ -262,6 +276,17 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
     else take();
   };
 
+  let withdrawing = false;
+  /** Whoever agreed to networks is told of no more. What fails is tried again by the next page. */
+  const withdraw = (): void => {
+    const body = withdrawing ? undefined : withdrawal(page.config_!.companyId);
+    if (!body) return;
+    withdrawing = true;
+    post("/v1/events", body, (ok) => {
+      withdrawing = false;
+      if (ok) forgetAgreed();
+    });
+  };
   // The server's own cookie ends too, where it is on the shop's site.
   const forgetServer = () => post("/v1/forget?companyId=" + encodeURIComponent(page.config_!.companyId));
   const { consent, reset, identify } = calls;
@@ -276,8 +301,14 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
       log("consent is denied: nothing is taken or kept");
       endSession();
       mirror.clear();
+      withdraw();
       if (!heard && !again) forgetServer();
     } else {
+      for (const e of page.entries_.values()) {
+        if (!e.text_) continue;
+        setNetworks(e.raw_[6], given, 1); // without what was taken back
+        rewrite(e);
+      }
       sender.schedule_(0);
       setTimeout(resume, RECOVER); // what other open tabs have kept until now they send themselves
     }

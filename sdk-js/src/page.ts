@@ -65,8 +65,6 @@ let seq = 0;
 let busy: unknown; // within sendBeacon: Firefox may say there that the page is hidden, which must not send again
 let known: unknown; // the visitor may be read or made: no other tab is at it
 
-/** Whether events may be stored and sent now. */
-const free = (): unknown => (page.answer_ ? page.answer_ == "granted" : !page.config_!.requireConsent);
 
 export const start = (config: Config, edge: string): void => {
   page.config_ = config;
@@ -171,6 +169,8 @@ export const leave = (): void => {
   list[0] && free() && !page.halted_ && !busy && (busy = beacon((busy = list)));
 };
 
+/** Whether events may be stored and sent now: after "granted", with destinations behind it or not. more.ts says what is no answer. */
+const free = (): unknown => (page.answer_ ? /^gr/.test(page.answer_) : !page.config_!.requireConsent);
 /** The shopper's answer. heard: it is stored already, here or by another tab. */
 export const consent = (_: unknown, given?: Consent | false | null, heard?: 1): void => {
   page.answer_ = given || (page.config_?.honorGPC && (navigator as any).globalPrivacyControl && "denied");

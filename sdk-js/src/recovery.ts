@@ -3,6 +3,7 @@
 import type { Entry, Page } from "./page";
 import type { Lost } from "./lost";
 import type { Mirror } from "./mirror";
+import { setNetworks } from "./networks";
 import { attempt, del, get, keys } from "./store";
 
 const LIVE = 3000; // ms: a younger event belongs to a page that is open
@@ -20,6 +21,7 @@ export async function recover(page: Page, mirror: Mirror, lost: Lost): Promise<b
     if (page.entries_.has(id) || age < LIVE) return;
     const raw = attempt(() => {
       const raw = JSON.parse(text!);
+      setNetworks(raw[6], page.answer_, 1); // the answer may be another one since
       raw[6].visitorId ||= visitor; // a page that ended in its first moments had none yet: this one's is the same
       return raw;
     });

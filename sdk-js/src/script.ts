@@ -55,10 +55,8 @@ if (!found?.loaded) {
   // more.ts may never come: then the answer is undefined.
   for (const name in calls) api[name] = (...args: any[]) => new Promise((done) => setTimeout(done, 5e3, run([name, Date.now(), args, done])));
   window.tributary = api;
-  for (const name in tag?.dataset) {
-    config[name] = tag!.dataset[name] || 1; // data-page-views is pageViews
-    if (config[name] == "false") config[name] = 0;
-  }
+  // data-page-views is pageViews
+  for (const name in tag?.dataset) config[name] = tag!.dataset[name] != "false" && (tag!.dataset[name] || 1);
   config.companyId = config.company;
   // First the answer to the consent question, then the start by the page or by the tag, and with it the rest.
   drain();

@@ -4,7 +4,8 @@
 import type { Identity, PayloadOf, Payloads, Rest } from "./event-types";
 export * from "./event-types";
 
-export type Consent = "granted" | "denied";
+/** "granted meta,ga4": sales may be told to these destinations. */
+export type Consent = "granted" | "denied" | `granted ${string}`;
 
 /** An event as before_send sees it. */
 export interface Draft {
@@ -26,6 +27,8 @@ export interface Config {
   honorGPC?: boolean;
   /** Run the core in a worker: "auto" from the second page of a visit on, where data and memory are not scarce. Default: "auto". */
   worker?: boolean | "auto";
+  /** Of the script's tag: take GA4's ecommerce events of window.dataLayer too, also those pushed before. Default: false. */
+  datalayer?: boolean;
   /** Explain each event in the console. Default: false. */
   debug?: boolean;
   /** How long an event waits for others, in milliseconds. Default: 1000. */

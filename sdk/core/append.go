@@ -21,7 +21,11 @@ func AppendEvent(dst []byte, e *Event) []byte {
 		o.truth("verified", e.Identity.Verified)
 		o.close()
 	}
-	o.text("consent", string(e.Consent))
+	if e.ConsentFor == "" {
+		o.text("consent", string(e.Consent))
+	} else {
+		o.text("consent", string(e.Consent)+" "+e.ConsentFor)
+	}
 	return append(o.dst, '}')
 }
 
@@ -97,7 +101,8 @@ func (o *object) context(c *Context) {
 	page := c.Page != Page{}
 	campaign := c.Campaign != Campaign{}
 	library := c.Library != Library{}
-	if !page && !campaign && !library && len(c.ClickIDs) == 0 && c.Locale == "" && c.Screen == "" && c.UserAgent == "" {
+	networks := c.Networks != NetworkIDs{}
+	if !page && !campaign && !library && !networks && len(c.ClickIDs) == 0 && c.Locale == "" && c.Screen == "" && c.UserAgent == "" {
 		return
 	}
 	o.open("context")
@@ -123,6 +128,13 @@ func (o *object) context(c *Context) {
 		for _, id := range c.ClickIDs {
 			o.text(id.Name, id.Value)
 		}
+		o.close()
+	}
+	if networks {
+		o.open("networkIds")
+		o.text("ga", c.Networks.GA)
+		o.text("fbp", c.Networks.FBP)
+		o.text("ttp", c.Networks.TTP)
 		o.close()
 	}
 	if library {

@@ -163,6 +163,15 @@ func TestAFieldOfAnotherTypeIsNamed(t *testing.T) {
 	f(`"seq":-1`, "invalid_field seq")
 	f(`"seq":1.5`, "invalid_field seq")
 	f(`"consent":"yes"`, "invalid_field consent")
+	f(`"consent":["granted"]`, "invalid_field consent")
+	f(`"consent":"granted Meta"`, "invalid_field consent")
+	f(`"consent":"granted a,b,c,d,e,f,g,h,i"`, "invalid_field consent")
+	f(`"consent":"granted abcdefghijklmnopqrstu"`, "invalid_field consent")
+	f(`"consent":"granted 5511988887777"`, "invalid_field consent")
+	f(`"consent":"granted a1b"`, "invalid_field consent")
+	f(`"consent":"granted tel5511"`, "invalid_field consent")
+	f(`"consent":"denied meta"`, "invalid_field consent")
+	f(`"consent":"unknown meta"`, "invalid_field consent")
 }
 
 func TestCheckoutNeedsItems(t *testing.T) {

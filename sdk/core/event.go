@@ -7,6 +7,8 @@ const (
 	AddToCart         = "ADD_TO_CART"
 	InitiateCheckout  = "INITIATE_CHECKOUT"
 	CheckoutCompleted = "CHECKOUT_COMPLETED"
+	// ConsentWithdrawn says that a visitor takes back what was agreed to, and nothing else: the edge keeps the visitor's id of it alone.
+	ConsentWithdrawn = "CONSENT_WITHDRAWN"
 	// LinkClick is made by the edge alone, at a short link's redirect.
 	LinkClick = "LINK_CLICK"
 )
@@ -33,8 +35,11 @@ type Event struct {
 	SessionID string  // a hint: the processor finds sessions itself
 	Stream    string  // names the device's own numbering of its events
 	Seq       int64   // the event's number in its stream, from 1; 0 when absent
-	Consent   Consent // empty when absent
-	Frame     bool    // from a frame in a page of another site
+	Consent   Consent // empty when absent; in what AppendEvent writes it may have ConsentFor behind it, as in JSON: "granted meta,ga4"
+	// ConsentFor are the destinations outside of the shop, such as "ga4,meta", to which the shopper agreed that sales are told:
+	// in order, each once, separated by commas. Only ConsentGranted has them; in JSON they are behind it, after a space.
+	ConsentFor string
+	Frame      bool // from a frame in a page of another site
 }
 
 // Identity is what the caller knows of the shopper, trimmed, junk removed.
@@ -52,10 +57,18 @@ type Context struct {
 	Page      Page
 	Campaign  Campaign
 	ClickIDs  []Param // gclid, fbclid, trb_click, …; sorted by name
+	Networks  NetworkIDs
 	Library   Library
 	Locale    string
 	Screen    string // "1920x1080"
 	UserAgent string
+}
+
+// NetworkIDs is how advertising networks know the browser: by cookies of their own. Each is empty, or as IsNetworkID says.
+type NetworkIDs struct {
+	GA  string // GA4's client id, such as 123.456: of the cookie _ga, GA1.1.123.456, what follows its second dot
+	FBP string // Meta's cookie _fbp
+	TTP string // TikTok's cookie _ttp
 }
 
 type Page struct{ URL, Path, Referrer, Title string }

@@ -137,6 +137,10 @@ func (p *parser) contextMember(key string) bool {
 		if p.isObject("context.clickIds", CodeInvalidContext) {
 			p.clickIDs()
 		}
+	case "networkIds":
+		if p.isObject("context.networkIds", CodeInvalidContext) {
+			p.networkIDs()
+		}
 	case "library":
 		if p.isObject("context.library", CodeInvalidContext) {
 			p.library(&c.Library)

@@ -20,10 +20,13 @@ func TestEachMemberStandsAlone(t *testing.T) {
 		`"context":{"page":{"title":"t"}}`,
 		`"context":{"campaign":{"source":"s"}}`, `"context":{"campaign":{"medium":"m"}}`, `"context":{"campaign":{"name":"n"}}`,
 		`"context":{"campaign":{"content":"c"}}`, `"context":{"campaign":{"term":"t"}}`,
-		`"context":{"clickIds":{"gclid":"g"}}`, `"context":{"library":{"name":"n"}}`, `"context":{"library":{"version":"v"}}`,
+		`"context":{"clickIds":{"gclid":"g"}}`, `"context":{"networkIds":{"ga":"1.2"}}`,
+		`"context":{"networkIds":{"fbp":"fb.1.1738782878094.8"}}`,
+		`"context":{"networkIds":{"ttp":"kEDQ0tJexuVClkJ41P2SHjupLEY"}}`,
+		`"context":{"library":{"name":"n"}}`, `"context":{"library":{"version":"v"}}`,
 		`"context":{"locale":"pt-BR"}`, `"context":{"screen":"1x1"}`, `"context":{"userAgent":"u"}`,
 		`"visitorId":"v"`, `"sessionId":"s"`, `"stream":"s"`, `"seq":1`, `"frame":true`, `"consent":"granted"`, `"consent":"denied"`,
-		`"consent":"unknown"`,
+		`"consent":"unknown"`, `"consent":"granted ga4,meta"`,
 		`"identity":{"email":"e"}`, `"identity":{"phone":"p"}`, `"identity":{"customer_id":"c"}`, `"identity":{"cart_token":"t"}`,
 		`"identity":{"verified":true}`,
 		`"payload":{"a":1}`, `"payload":{}`,
@@ -49,9 +52,20 @@ func TestIDsAndTimesMayBeNumbers(t *testing.T) {
 	f(`"timestamp":1780000000123`, "") // the time that members expects
 }
 
+// Destinations are in order, each once: two events that say the same are the same bytes.
+func TestDestinationsAreInOrder(t *testing.T) {
+	for _, text := range []string{"meta,ga4,tiktok", "tiktok, meta ,ga4,meta",
+		",ga4,,tiktok,meta,", "meta,meta,meta,meta,ga4,tiktok,ga4,ga4,ga4"} {
+		if got := members(t, `{"event":"A","consent":"granted `+text+`"}`); got != `"consent":"granted ga4,meta,tiktok"` {
+			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
 func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	for _, text := range []string{
-		`"seq":0`, `"seq":null`, `"frame":false`, `"frame":null`, `"consent":null`, `"consent":""`, `"visitorId":null`, `"visitorId":" 0 "`,
+		`"seq":0`, `"seq":null`, `"frame":false`, `"frame":null`, `"consent":null`, `"consent":""`, `"consent":" , "`,
+		`"visitorId":null`, `"visitorId":" 0 "`,
 		`"visitorId":"Undefined"`, `"payload":null`,
 		`"context":{}`, `"context":null`, `"context":{"page":{},"campaign":{},"clickIds":{},"library":{},"locale":""}`,
 		`"context":{"clickIds":{"gclid":"","other":"x"},"unknown":[1]}`,

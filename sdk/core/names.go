@@ -35,9 +35,9 @@ func Names() []string {
 	return names
 }
 
-// normalName returns the canonical name of an event: a custom name is its own.
+// CanonicalName returns the canonical name of an event: a custom name is its own.
 // ok is false for what is neither that nor a spelling.
-func normalName(name string) (canonical string, ok bool) {
+func CanonicalName(name string) (canonical string, ok bool) {
 	if isCustomName(name) { // the five canonical names are of that form too
 		return name, true
 	}

@@ -13,7 +13,7 @@ func TestEveryNameHasACanonicalOne(t *testing.T) {
 		t.Errorf("only %d names", len(names))
 	}
 	for i, name := range names {
-		if got, ok := normalName(name); !ok || !slices.Contains(canonical, got) {
+		if got, ok := CanonicalName(name); !ok || !slices.Contains(canonical, got) {
 			t.Errorf("%q is %q, %v", name, got, ok)
 		}
 		if slices.Contains(names[i+1:], name) {
@@ -25,7 +25,7 @@ func TestEveryNameHasACanonicalOne(t *testing.T) {
 func TestNames(t *testing.T) {
 	f := func(name, want string) {
 		t.Helper()
-		if got, ok := normalName(name); got != want || ok != (want != "") {
+		if got, ok := CanonicalName(name); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v; want %q", name, got, ok, want)
 		}
 	}

@@ -355,12 +355,63 @@ func (p *parser) integer() (int64, bool) {
 }
 
 func (p *parser) consent() {
-	switch consent := Consent(p.text("consent", CodeInvalidField)); consent {
+	said, names, _ := strings.Cut(p.text("consent", CodeInvalidField), " ")
+	switch consent := Consent(said); consent {
 	case "", ConsentGranted, ConsentDenied, ConsentUnknown:
-		p.event.Consent = consent
+		list, ok := destinations(names)
+		if !ok || list != "" && consent != ConsentGranted {
+			p.refuse(CodeInvalidField, "consent", "has at most 8 destinations, as meta or ga4, after granted alone: granted meta,ga4")
+			return
+		}
+		p.event.Consent, p.event.ConsentFor = consent, list
 	default:
 		p.refuse(CodeInvalidField, "consent", "must be granted, denied or unknown")
 	}
+}
+
+// Bounds of the destinations of a consent.
+const (
+	maxDestinations = 8
+	maxDestination  = 20 // bytes of each
+)
+
+// destinations reads names that are separated by commas, and puts them in order, each once. false: they are too many or no names.
+func destinations(text string) (string, bool) {
+	var names [maxDestinations]string
+	n := 0
+	for rest, more := text, true; more; {
+		var name string
+		name, rest, more = strings.Cut(rest, ",")
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		at := n
+		for at > 0 && names[at-1] >= name {
+			at--
+		}
+		if at < n && names[at] == name {
+			continue
+		}
+		if n == maxDestinations || !isDestination(name) {
+			return "", false
+		}
+		copy(names[at+1:n+1], names[at:n])
+		names[at] = name
+		n++
+	}
+	return strings.Join(names[:n], ","), true
+}
+
+// isDestination reports whether a name is small letters, and after them at most three digits: no number of a person fits.
+func isDestination(name string) bool {
+	letters := strings.TrimRight(name, "0123456789")
+	for i := 0; i < len(letters); i++ {
+		if letters[i] < 'a' || letters[i] > 'z' {
+			return false
+		}
+	}
+	return letters != "" && len(name)-len(letters) <= len("123") && len(name) <= maxDestination
 }
 
 // boolean reads true or false; null counts as absent.
@@ -394,7 +445,7 @@ func (p *parser) complete(o *Options, i *Item) {
 // fill checks what needs the whole event, and fills what is absent.
 func (p *parser) fill(o *Options) {
 	e := p.event
-	name, ok := normalName(e.Name)
+	name, ok := CanonicalName(e.Name)
 	switch {
 	case !ok:
 		p.refuse(CodeInvalidEventName, "event", "must be a known event or match [A-Z][A-Z0-9_]{0,63}")

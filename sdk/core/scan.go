@@ -150,6 +150,24 @@ func (s *Scanner) Raw() string {
 	return s.endRaw(start, dirty)
 }
 
+// Cut is the text of the next value, found by its brackets and quotes alone. What is
+// broken inside it is no fault, so that one bad element does not end its list; a value
+// that does not end is one.
+func (s *Scanner) Cut() string {
+	if s.Kind() == Invalid || s.Kind() == End {
+		s.fail(Malformed)
+		return ""
+	}
+	n := extent(s.text[s.at:])
+	if n == 0 {
+		s.fail(Malformed)
+		return ""
+	}
+	s.at += n
+	s.fresh = false
+	return s.text[s.at-n : s.at]
+}
+
 // beginRaw and endRaw stand around what moves behind the value.
 func (s *Scanner) beginRaw() (start int, dirty bool) {
 	s.space()

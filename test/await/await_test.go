@@ -1,6 +1,8 @@
 package await_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -47,4 +49,21 @@ func TestUntilFailsWithWhatIsMissing(t *testing.T) {
 			t.Errorf("after %v it failed with %q", time.Since(began), r.failure)
 		}
 	})
+}
+
+func TestPollEndsOnceItIsTrueAndAtAnError(t *testing.T) {
+	calls := 0
+	third := func() (bool, error) { calls++; return calls == 3, nil }
+	if err := await.Poll(t.Context(), "the third", time.Millisecond, await.Long, third); err != nil || calls != 3 {
+		t.Errorf("%v after %d calls, want 3", err, calls)
+	}
+	broken := errors.New("broken")
+	err := await.Poll(t.Context(), "it", time.Millisecond, await.Long, func() (bool, error) { return false, broken })
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "it: ") {
+		t.Errorf("%v, want what was waited for and its error", err)
+	}
+	err = await.Poll(t.Context(), "it", time.Millisecond, 5*time.Millisecond, func() (bool, error) { return false, nil })
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not within 5ms: it") {
+		t.Errorf("%v, want the bound", err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -63,6 +64,14 @@ func openCluster(ctx context.Context, dsn string) (*cluster, error) {
 	return c, err
 }
 
+// NotOnCitus skips a test where the tests run on a Citus cluster, which has not what it needs.
+func NotOnCitus(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv(CitusVariable) != "" {
+		t.Skip("on Citus: " + why)
+	}
+}
+
 // DescribeCitus says which versions a cluster has, and how many workers.
 func DescribeCitus(ctx context.Context, dsn string) (is string, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
@@ -109,15 +118,22 @@ func (c *cluster) makeTemplate(ctx context.Context) error {
 	if err := postgres.Migrate(ctx, dsn); err != nil {
 		return err
 	}
+	const few = 8 // Citus' default is 32; each test's database is a copy of all of them
+	if err := Distribute(ctx, dsn, few); err != nil {
+		return err
+	}
+	return c.everywhere(ctx, "postgres", "alter database "+name+" allow_connections false")
+}
+
+// Distribute spreads the tables of a database with the schema over the workers, by deploy/citus/distribute.sql. Each has so many
+// shards.
+func Distribute(ctx context.Context, dsn string, shards int) error {
 	_, here, _, _ := runtime.Caller(0)
 	file, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../deploy/citus/distribute.sql"))
 	if err != nil {
 		return err
 	}
-	if err := execute(ctx, dsn, string(file)); err != nil {
-		return err
-	}
-	return c.everywhere(ctx, "postgres", "alter database "+name+" allow_connections false")
+	return execute(ctx, dsn, fmt.Sprint("set citus.shard_count = ", shards), string(file))
 }
 
 // drop tries again, for some seconds: Citus' own connections come back.

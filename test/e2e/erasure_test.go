@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,13 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 	needles := []string{email, phone, "5511987651234", customer, cart, name, street, "Erasetown", "203.0.113.77", "ErasedBrowser", p.visitor,
 		p.cookie, p.cookie[:36]}
 	needles = append(needles, keysOfUsers(t, d)...)
+	for _, id := range erasedNetworkIDs {
+		elsewhere := func(place string) bool { return !strings.HasPrefix(place, "event") }
+		if where := leftOf(t, d, []string{id}); len(where) == 0 || slices.ContainsFunc(where, elsewhere) {
+			t.Errorf("%s stands in %v, not in events alone", id, where)
+		}
+		needles = append(needles, id)
+	}
 	if left := leftOf(t, d, needles); len(left) < 15 {
 		t.Fatalf("the person is in few places only, the test says nothing: %v", left)
 	}
@@ -74,10 +82,25 @@ func TestNothingIsLeftOfAnErasedPerson(t *testing.T) {
 		t.Fatalf("nobody earned anything: the test says nothing\n%s", before)
 	}
 
+	files := exportsOf(t, d)
+	digests := files.digests(p, keysOfUsers(t, d))
+	if n := files.has(erasedNetworkIDs); n > 0 {
+		t.Errorf("the files have %d ids by which networks know the person's browser", n)
+	}
+	if n := files.has(digests); n < 6 {
+		t.Fatalf("the files have %d of the person's digests only, the test says nothing", n)
+	}
+
 	var asked struct{ ID, State string }
 	mustCall(t, http.MethodPost, d.AdminURL+"/erasures", d.APIKey, map[string]any{"email": strings.ToUpper(email)}, &asked)
 	wantCount(t, d.Postgres, "erasures done", 1,
 		`select count(*) from erasure where erasure_id = $1::uuid and done_at is not null and orders = 2`, asked.ID)
+	wantCount(t, d.Postgres, "exports that it waits for", 2, `select count(*) from erasure_export where erasure_id = $1::uuid`, asked.ID)
+	files.export()
+	wantCount(t, d.Postgres, "exports that it waits for, when they are made anew", 0, `select count(*) from erasure_export`)
+	if n := files.has(digests); n > 0 {
+		t.Errorf("exported files have %d of the person's digests", n)
+	}
 	if after := sums(); after != before {
 		t.Errorf("sums were\n%s\nand are\n%s", before, after)
 	}
@@ -198,8 +221,11 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 		}
 	}
 	identity := map[string]any{"email": email, "phone": phone, "customer_id": customer, "cart_token": cart}
+	agreed := event("PAGE_VIEW", now, map[string]any{"consent": "granted ga4,meta,tiktok"})
+	agreed["context"].(map[string]any)["networkIds"] = map[string]any{"ga": erasedNetworkIDs[0], "fbp": erasedNetworkIDs[1],
+		"ttp": erasedNetworkIDs[2]}
 	of := p.dev.EdgeURL + "/v1/events"
-	send(of, 1, event("PAGE_VIEW", now, nil))
+	send(of, 1, agreed)
 	send(of+"?companyId="+p.dev.CompanyID, 1, []any{event("PRODUCT_VIEW", now, map[string]any{"identity": identity})})
 	send(of, 3, map[string]any{"companyId": p.dev.CompanyID, "sentAt": now.Format(time.RFC3339), "events": []any{
 		event("CHECKOUT_COMPLETED", now,
@@ -214,6 +240,9 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 			"url": {"https://loja.example.com/x"}}.Encode(), "", nil)
 	p.do(request, err, http.StatusOK)
 }
+
+// erasedNetworkIDs are how networks know the browser of visitorOf.events.
+var erasedNetworkIDs = []string{"1471147114.1738782858", "fb.1.1738782878094.471147114711471147", "01K1A8BXG7ERASEDXKKJD4711_.tt.1"}
 
 // leftOf names the columns in which one of the texts is, in any form in which it is stored.
 func leftOf(t *testing.T, d *dev, texts []string) (where []string) {

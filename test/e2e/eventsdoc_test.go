@@ -82,6 +82,13 @@ func TestHistoryWithoutIDsAndVersionsMayBeImportedAgain(t *testing.T) {
 		await.Until(t, await.Long, func() bool { got = state(); return got == want },
 			func() string { return fmt.Sprintf("%s, want %s", got, want) })
 	}
+	var got answer
+	await.Until(t, await.Long, func() (known bool) { // the edge learns of a new key a moment later
+		var err error
+		got, err = call(t.Context(), "POST", d.EdgeURL+"/v1/events", d.APIKey,
+			map[string]any{"companyId": d.CompanyID, "events": []any{map[string]any{"event": ""}}})
+		return err == nil && got.status == 200
+	}, func() string { return fmt.Sprintf("the edge does not know the key: %d %s", got.status, got.body) })
 	importBoth()
 	becomes("2 events, status 0 total 20010")
 

@@ -173,7 +173,7 @@ func (m *month) onboard() {
 	m.t.Helper()
 	m.page.MustElement(".stores summary").MustClick()
 	loaded := m.page.MustWaitNavigation()
-	m.page.MustElementR(".stores a", "Conectar").MustClick()
+	m.page.MustElementR(".stores a", "Preparar").MustClick()
 	loaded()
 	m.shoot("connect")
 	m.press(`form[action*="install/tokens"] button`)

@@ -85,7 +85,7 @@ func (s *sender) sendEvents() {
 		1)+"&gclid="+escaped("+"+p.foreign("gclid of the url"), 1))
 
 	for _, field := range []string{"visitorId", "sessionId", "stream", "context.locale", "context.screen", "context.userAgent",
-		"context.library.name", "context.library.version"} {
+		"context.library.name", "context.library.version", "context.networkIds.ga", "context.networkIds.fbp", "context.networkIds.ttp"} {
 		put(field, p.email(field))
 		put(field, escaped(p.email(field+", %40"), 1))
 		put(field, fullwidth(p.email(field+", fullwidth")))
@@ -157,7 +157,7 @@ func (s *sender) event(path string, value any) string {
 	s.t.Helper()
 	e := map[string]any{
 		"eventId": uuid.Must(uuid.NewV7()).String(), "event": "PAGE_VIEW", "timestamp": time.Now().UTC().Format(time.RFC3339),
-		"visitorId": uuid.NewString(), "context": map[string]any{"page": map[string]any{}},
+		"visitorId": uuid.NewString(), "consent": "granted ga4,meta,tiktok", "context": map[string]any{"page": map[string]any{}},
 	}
 	at, names := e, strings.Split(path, ".")
 	for _, name := range names[:len(names)-1] {

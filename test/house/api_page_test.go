@@ -50,6 +50,7 @@ func callsOf(page string) (list []string) {
 			}
 			path := regexp.MustCompile(`^/order/[^/]+`).ReplaceAllString(call[1], "/order/{orderId}")
 			path = regexp.MustCompile(`\$[A-Z_]+`).ReplaceAllString(path, "{id}")
+			path = regexp.MustCompile(`/messages/(?:[0-9]+|\{id\})/`).ReplaceAllString(path, "/messages/{sequence}/")
 			list = append(list, method+" "+path)
 		}
 	}

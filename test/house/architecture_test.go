@@ -130,7 +130,7 @@ func TestTheAPIAndThePagesAreApart(t *testing.T) {
 func TestSubjectsOfThePagesAreApart(t *testing.T) {
 	atRoot(t)
 	entrance := module + "admin/dashboard"
-	subjects := []string{"login", "rules", "money", "report", "events"}
+	subjects := []string{"login", "rules", "money", "report", "events", "shops"}
 	found := 0
 	for from, paths := range imports(t, "./admin/dashboard/...") {
 		for _, path := range paths {
@@ -150,7 +150,7 @@ func TestSubjectsOfThePagesAreApart(t *testing.T) {
 
 func TestServicesNeverImportEachOther(t *testing.T) {
 	atRoot(t)
-	services := []string{"edge", "admin", "processor"}
+	services := []string{"edge", "admin", "processor", "connect"}
 	for _, service := range services {
 		for _, path := range deps(t, "./"+service+"/...") {
 			for _, other := range services {
@@ -166,7 +166,7 @@ func TestServicesNeverImportEachOther(t *testing.T) {
 // its one dependency.
 func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 	atRoot(t)
-	for _, service := range []string{"edge", "admin", "processor"} {
+	for _, service := range []string{"edge", "admin", "processor", "connect"} {
 		for from, paths := range imports(t, "./"+service+"/...") {
 			for _, path := range paths {
 				switch path {
@@ -187,12 +187,13 @@ func TestServicesDeclareWhatTheyNeed(t *testing.T) {
 func TestOnlyCmdImportsServices(t *testing.T) {
 	atRoot(t)
 	for from, paths := range imports(t, "./...") {
-		if inside(from, "cmd") || inside(from, "test/bench") || from == module+"test/sim/world" {
+		if inside(from, "cmd") || inside(from, "test/bench") || inside(from, "test/fixtures") || from == module+"test/sim/world" {
 			continue
 		}
 		for _, path := range paths {
-			for _, service := range []string{"edge", "admin", "processor"} {
-				if inside(path, service) && !inside(from, service) {
+			for _, service := range []string{"edge", "admin", "processor", "connect"} {
+				typesInTests := path == module+"connect/platform" && inside(from, "test/fixtures")
+				if inside(path, service) && !inside(from, service) && !typesInTests {
 					t.Errorf("%s imports %s: only cmd wires services", from, path)
 				}
 			}

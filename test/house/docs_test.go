@@ -52,6 +52,7 @@ var (
 	// A link or image, its target without a title; and a reference's definition.
 	links   = regexp.MustCompile(`\]\(<?([^)\s>]+)>?(?:\s+"[^"]*")?\)|(?m:^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+))`)
 	heading = regexp.MustCompile(`(?m)^ {0,3}#{1,6}\s+(.+?)\s*#*\s*$`)
+	anchor  = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 )
 
 // linksOf gives the targets that a page links to, code left out.
@@ -64,9 +65,12 @@ func linksOf(page string) (targets []string) {
 }
 
 // anchors gives the fragments of a page's headings as GitHub makes them: lower
-// case, blanks as dashes, punctuation left out.
+// case, blanks as dashes, punctuation left out. And those that it gives itself.
 func anchors(page string) map[string]bool {
 	found := map[string]bool{}
+	for _, match := range anchor.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		found[match[1]] = true
+	}
 	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
 		found[strings.Map(func(r rune) rune {
 			switch {

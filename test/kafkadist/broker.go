@@ -28,8 +28,10 @@ type Broker struct {
 }
 
 const (
-	readyTimeout = 60 * time.Second
+	readyTimeout = 3 * time.Minute
 	stopPatience = 30 * time.Second
+	// inSyncTimeout bounds the wait for replicas that catch up.
+	inSyncTimeout = 2 * time.Minute
 )
 
 // Start formats dir the first time and starts a broker on free ports. Call Stop
@@ -44,6 +46,12 @@ func Start(ctx context.Context, dir string) (*Broker, error) {
 
 // Addr returns the broker's host:port; it stays the same over restarts.
 func (b *Broker) Addr() string { return b.addr }
+
+// Pid is the node's process.
+func (b *Broker) Pid() int { return b.process.Pid() }
+
+// Data is the directory of the node's log.
+func (b *Broker) Data() string { return filepath.Join(b.dir, "data") }
 
 // SideAddr is where a client that was told ClusterConfig.Advertise is heard.
 func (b *Broker) SideAddr() string { return b.side }

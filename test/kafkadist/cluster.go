@@ -97,14 +97,17 @@ func (c *Cluster) Addrs() (list []string) {
 }
 
 // Restart starts all nodes again after Kill, and returns once they are ready.
-func (c *Cluster) Restart(ctx context.Context) error {
-	for _, b := range c.Brokers {
+func (c *Cluster) Restart(ctx context.Context) error { return Restart(ctx, c.Brokers...) }
+
+// Restart starts nodes again after Kill, at once, and returns once all are ready: one alone may wait for another.
+func Restart(ctx context.Context, brokers ...*Broker) error {
+	for _, b := range brokers {
 		if err := b.launch(); err != nil {
 			return err
 		}
 	}
 	var failures []error
-	for _, b := range c.Brokers {
+	for _, b := range brokers {
 		failures = append(failures, b.awaitReady(ctx))
 	}
 	return errors.Join(failures...)
@@ -151,4 +154,17 @@ func ListenLow() (net.Listener, error) {
 		}
 	}
 	return nil, err
+}
+
+// FreeAddrs are so many addresses as ListenLow finds, on which nobody listens now.
+func FreeAddrs(n int) (list []string, err error) {
+	for range n {
+		listener, err := ListenLow()
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close() // all at the end: none comes twice
+		list = append(list, listener.Addr().String())
+	}
+	return list, nil
 }

@@ -19,7 +19,7 @@ func Machine() string {
 	if total := procValue("/proc/meminfo", "MemTotal"); total != "" {
 		var kilobytes int
 		if _, err := fmt.Sscan(total, &kilobytes); err == nil {
-			words = append(words, fmt.Sprintf("%d GB of memory", (kilobytes+1<<19)>>20))
+			words = append(words, fmt.Sprintf("%d GB", (kilobytes+1<<19)>>20))
 		}
 	}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
@@ -27,7 +27,7 @@ func Machine() string {
 		words = append(words, "Linux "+strings.Join(numbers[:min(2, len(numbers))], "."))
 	}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		words = append(words, "load "+strings.Fields(string(text))[0]+" by others when it began")
+		words = append(words, "load "+strings.Fields(string(text))[0])
 	}
 	return strings.Join(words, ", ")
 }

@@ -24,11 +24,14 @@ The seed decides who sends what and the pauses between. When a process dies, and
 is repeated in kind, not to the instant.
 `
 
-// WritePage writes the record as Markdown.
+// WritePage writes the record as Markdown. A section of which no line was ever run is left out.
 func (r *Record) WritePage(w io.Writer, sections []Section) error {
 	page := &strings.Builder{}
 	page.WriteString(head)
 	for _, section := range sections {
+		if len(r.Sections[section.Name]) == 0 {
+			continue
+		}
 		fmt.Fprintf(page, "\n## %s\n\n%s\n\n", section.Title, strings.TrimSpace(section.Text))
 		fmt.Fprintf(page, "| |%s run |\n|---|%s---|\n", joined(section.Columns), strings.Repeat("---|", len(section.Columns)))
 		var wrong []string
@@ -47,7 +50,7 @@ func (r *Record) WritePage(w io.Writer, sections []Section) error {
 			fmt.Fprintf(page, "\n**What is wrong:**\n\n%s\n", strings.Join(wrong, "\n"))
 		}
 	}
-	page.WriteString("\n## Runs\n\n| run | when | commit | seed | versions | machine |\n|---|---|---|---|---|---|\n")
+	page.WriteString("\n## Runs\n\n| run | when | commit | seed | versions | machine, and its load before |\n|---|---|---|---|---|---|\n")
 	for _, run := range slices.Backward(r.Runs) {
 		fmt.Fprintf(page, "| %d | %s | %s | %d | Kafka %s, %s | %s |\n", run.Number, run.When, run.Commit, run.Seed,
 			run.Kafka, run.Go, run.Machine)

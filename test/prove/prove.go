@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 // Section is one kind of proof.
@@ -43,7 +44,14 @@ type Env struct {
 	Dir    string // a directory of the case's own, which is not there yet
 	Seed   uint64
 	Citus  string // connection string of a cluster's coordinator; "": there is none
-	Say    func(format string, args ...any)
+	// CitusTool is a directory with two programs. "citus-up DIR PORT" starts a coordinator and $WORKERS workers, or those that do not
+	// run, on loopback at PORT and the next ones, and prints the coordinator's connection string; "citus-down DIR [-9] [NODE...]" ends
+	// those that are named (coordinator, worker1, …), or all. DIR/NODE.pid has a server's process id. "": there is none.
+	CitusTool string
+	Lives     int           // of orders in each connected shop; 0: as many as `make prove` has
+	For       time.Duration // how long faults of a cluster come at least; 0: each once
+	Chosen    Selection     // the cases of this run
+	Say       func(format string, args ...any)
 }
 
 // Result is what a case saw.

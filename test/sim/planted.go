@@ -136,18 +136,20 @@ func Planted() []Bug {
 		},
 		{
 			Name: "offsets are committed before the facts",
-			Changes: []Change{{applyFile, `		done = applied{}
+			Changes: []Change{{applyFile, `		done = applied{observed: b.observed.again()}
 		if err := tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves); err != nil {
 			return err
 		}
-`, `		done = applied{}
+`, `		done = applied{observed: b.observed.again()}
 `}, {applyFile, `	err = p.Store.Transact(ctx, func(tx Tx) error {
-		done = applied{}`, `	err = p.Store.Transact(ctx, func(tx Tx) error { return tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves) })
+		done = applied{observed: b.observed.again()}`, `	err = p.Store.Transact(ctx, func(tx Tx) error {
+		return tx.Offsets.MoveOffsets(ctx, b.clusterID, b.moves)
+	})
 	if err != nil {
 		return done, err
 	}
 	err = p.Store.Transact(ctx, func(tx Tx) error {
-		done = applied{}`}},
+		done = applied{observed: b.observed.again()}`}},
 			Seed:  1,
 			Finds: "is lost",
 		},

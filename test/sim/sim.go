@@ -39,6 +39,7 @@ type Report struct {
 	Kills     int     // … of edges, with the power on
 	PowerLost int
 	Leaders   int // changes of a partition's leader
+	Steps     int // of the time of day
 
 	Violations []string // what is promised and was not kept; the world ends at the first of them
 }
@@ -49,7 +50,7 @@ func (r *Report) Add(other Report) {
 	for to, n := range map[*int]int{
 		&r.Tracked: other.Tracked, &r.Acked: other.Acked, &r.GivenUp: other.GivenUp, &r.QueueFull: other.QueueFull, &r.Crashed: other.Crashed,
 		&r.Copies: other.Copies, &r.Refused: other.Refused, &r.Faults: other.Faults, &r.Kills: other.Kills, &r.PowerLost: other.PowerLost,
-		&r.Leaders: other.Leaders,
+		&r.Leaders: other.Leaders, &r.Steps: other.Steps,
 	} {
 		*to += n
 	}

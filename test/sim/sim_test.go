@@ -47,7 +47,7 @@ func TestWhatIsPromisedIsKept(t *testing.T) {
 	}
 	// It is not for lack of trouble.
 	if all.Hours < 6 || all.Acked < 1000 || all.Faults < 30 || all.Kills == 0 || all.PowerLost == 0 || all.Leaders == 0 ||
-		all.Refused == 0 || all.Copies == 0 {
+		all.Steps == 0 || all.Refused == 0 || all.Copies == 0 {
 		t.Errorf("%+v", all)
 	}
 	t.Logf("%.0f hours in %v: %+v", all.Hours, cpu, all)

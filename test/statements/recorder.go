@@ -25,7 +25,9 @@ func NewRecorder() *Recorder { return &Recorder{statements: map[string]*Statemen
 
 // Statement is one statement that was sent, once or more often.
 type Statement struct {
-	SQL string // as our code has it
+	SQL    string // as our code has it
+	Args   []any  // of the first time
+	Copied bool   // it was a COPY
 
 	places map[Place]bool
 }
@@ -89,7 +91,13 @@ func (r *Recorder) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data 
 	for i, name := range data.ColumnNames {
 		columns[i] = pgx.Identifier{name}.Sanitize()
 	}
-	r.add(ctx, conn, "insert into "+data.TableName.Sanitize()+" ("+strings.Join(columns, ", ")+") select", nil)
+	sql := "insert into " + data.TableName.Sanitize() + " (" + strings.Join(columns, ", ") + ") select"
+	r.add(ctx, conn, sql, nil)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.statements[sql]; s != nil {
+		s.Copied = true
+	}
 	return ctx
 }
 
@@ -108,7 +116,7 @@ func (r *Recorder) add(ctx context.Context, conn *pgx.Conn, sql string, args []a
 	}
 	s := r.statements[sql]
 	if s == nil {
-		s = &Statement{SQL: sql, places: map[Place]bool{}}
+		s = &Statement{SQL: sql, Args: args, places: map[Place]bool{}}
 		r.statements[sql] = s
 	}
 	for more := true; more; {

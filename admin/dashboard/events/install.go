@@ -174,5 +174,5 @@ func (s *Pages) makeTokens(w http.ResponseWriter, r *http.Request, v site.Reques
 		page.Tokens = append(page.Tokens, installToken{name, text})
 		made = append(made, text)
 	}
-	s.Made(w, r, v, site.InstallPath, made...)
+	s.Made(w, r, v, site.InstallPath, nil, made...)
 }

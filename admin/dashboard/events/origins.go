@@ -18,7 +18,7 @@ import (
 // addOrigin lets the pages of an address send events.
 func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request) {
 	f := originForm(v, r.PostForm)
-	origin, host := shopOrigin(r.PostForm.Get("origin"))
+	origin, host := site.ShopOrigin(r.PostForm.Get("origin"))
 	_, _, err := s.db.ChangeSettings(r.Context(),
 		commerce.SettingsChange{CompanyID: v.Current.CompanyID, Actor: v.Actor(), Change: func(now *commerce.Settings) {
 			now.Origins = with(now.Origins, origin)
@@ -36,30 +36,6 @@ func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request
 	default:
 		site.Done(w, r, site.StorePath(site.InstallPath, v.Current.CompanyID), "origin_added")
 	}
-}
-
-// shopOrigin reads the address of a shop as people type it: with or without
-// scheme, with or without path. host has no port. A name with accents becomes the one that
-// browsers send (RFC 5891).
-func shopOrigin(text string) (origin, host string) {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	origin, err := site.OriginOf(text)
-	if err != nil || origin == "" {
-		return text, ""
-	}
-	scheme, rest, _ := strings.Cut(origin, "://")
-	name, port, hasPort := strings.Cut(rest, ":")
-	if host, err = idna.Lookup.ToASCII(name); err != nil {
-		return text, ""
-	}
-	origin = scheme + "://" + host
-	if hasPort {
-		origin += ":" + port
-	}
-	return origin, host
 }
 
 // typedOrigin is an origin with its host as people write it; empty where that is the same. Only

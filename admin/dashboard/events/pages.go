@@ -44,6 +44,8 @@ type Database interface {
 	// AskErasure may return commerce.ErrTooManyErasures.
 	AskErasure(ctx context.Context, author commerce.Author, kinds []string, keys []facts.Key, random io.Reader) (commerce.Erasure, error)
 	Erasures(ctx context.Context, companyID string, limit int) ([]commerce.Erasure, error)
+	// ErasedConversions returns at most 1000 conversions that networks were told of orders of an erasure, and whether there are more.
+	ErasedConversions(ctx context.Context, companyID, erasureID string) (list []commerce.ToldConversion, more bool, err error)
 	// LogExport writes into the audit log that WritePerson is called.
 	LogExport(ctx context.Context, author commerce.Author, kinds []string, random io.Reader) error
 	// WritePerson writes as JSON what is stored about the person whom keys name. After an error the text is not whole.

@@ -1,8 +1,11 @@
 package events
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
@@ -18,11 +21,23 @@ type privacyPage struct {
 	site.Head
 	Form *site.Form
 	List []erasureRow
+	Told *toldPage // of one of them; nil: none was chosen
 }
+
+// toldPage is what networks were told of a person who is erased.
+type toldPage struct {
+	ID   string
+	List []toldRow
+	More bool
+}
+
+type toldRow struct{ Network, Account, Order, Path, At string }
 
 type erasureRow struct {
 	ID, Asked, Kinds, Orders, Events string
 	Done                             string // when it was done; empty: not yet
+	Files                            string // exports that it waits for; empty: for none
+	Told                             string // path of what networks were told; empty: they were told nothing
 }
 
 func (s *Pages) privacyRoutes() []site.Route {
@@ -60,13 +75,39 @@ func (s *Pages) showPrivacy(w http.ResponseWriter, r *http.Request, v site.Reque
 			kinds = append(kinds, site.TextOf(v.Lang, "privacy."+kind, kind))
 		}
 		row := erasureRow{ID: e.ErasureID, Asked: v.Lang.Instant(e.AskedAt.In(zone)), Kinds: strings.Join(kinds, ", "),
-			Orders: v.Lang.Count(e.Orders), Events: v.Lang.Count(e.Events)}
+			Orders: v.Lang.Count(e.Orders), Events: v.Lang.Count(e.Events),
+			Files: strings.Join(e.Exports, ", ")}
+		if e.Orders > 0 && e.State != commerce.Erasing { // what was told is whole then
+			row.Told = site.StorePath(site.PrivacyPath, v.Current.CompanyID, "erasure", e.ErasureID)
+		}
 		if !e.DoneAt.IsZero() {
 			row.Done = v.Lang.Instant(e.DoneAt.In(zone))
 		}
 		page.List = append(page.List, row)
 	}
+	id := r.URL.Query().Get("erasure")
+	if slices.ContainsFunc(list, func(e commerce.Erasure) bool { return e.ErasureID == id && e.State != commerce.Erasing }) {
+		if page.Told, err = s.told(r.Context(), v, id); err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+	}
 	s.Render(w, r, status, "privacy.html", page)
+}
+
+// told reads what networks were told of the person of an erasure.
+func (s *Pages) told(ctx context.Context, v site.Request, erasureID string) (*toldPage, error) {
+	list, more, err := s.db.ErasedConversions(ctx, v.Current.CompanyID, erasureID)
+	page := &toldPage{ID: erasureID, More: more}
+	for _, t := range list {
+		row := toldRow{Network: site.TextOf(v.Lang, "conversions.network_"+string(t.Network), string(t.Network)), Account: t.Account,
+			Order: t.OrderID, Path: site.OrderPath(v.Current.CompanyID, t.OrderID), At: v.Lang.T("privacy.told_perhaps")}
+		if !t.SentAt.IsZero() {
+			row.At = v.Lang.Instant(t.SentAt.In(site.ZoneOf(v.Current.Timezone)))
+		}
+		page.List = append(page.List, row)
+	}
+	return page, err
 }
 
 // erase asks to erase a person, as POST /erasures does.
@@ -135,8 +176,14 @@ func (s *Pages) export(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
-	file := &download{w: w, name: "person-" + s.DayOf(v) + ".json"}
-	err = s.db.WritePerson(r.Context(), commerce.PersonFile{CompanyID: v.Current.CompanyID, At: s.Now(), Kinds: person.Kinds()}, keys, file)
+	asked := commerce.PersonFile{CompanyID: v.Current.CompanyID, At: s.Now(), Kinds: person.Kinds()}
+	file := &download{w: w, kind: "application/json", name: "person-" + s.DayOf(v) + ".json"}
+	if r.PostForm.Get("as") == "page" {
+		file.kind, file.name = "text/html; charset=utf-8", v.Lang.T("person.file")+"-"+s.DayOf(v)+".html"
+		err = s.writePersonPage(r.Context(), v, asked, keys, file)
+	} else {
+		err = s.db.WritePerson(r.Context(), asked, keys, file)
+	}
 	switch {
 	case err != nil && file.began:
 		panic(http.ErrAbortHandler) // the file is not whole: the connection ends in the middle
@@ -145,18 +192,35 @@ func (s *Pages) export(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 }
 
+// writePersonPage writes what is stored about a person as a page.
+func (s *Pages) writePersonPage(ctx context.Context, v site.Request, asked commerce.PersonFile, keys []facts.Key, to io.Writer) error {
+	from, stored := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := s.db.WritePerson(ctx, asked, keys, stored)
+		_ = stored.CloseWithError(err) // nil: the end
+		written <- err
+	}()
+	err := writePersonPage(from, to, v.Lang, site.ZoneOf(v.Current.Timezone), v.Current.Name)
+	if err == nil {
+		_, err = io.Copy(io.Discard, from) // the end of its last line
+	}
+	_ = from.CloseWithError(err) // where the page cannot be written, nobody reads the rest
+	return errors.Join(err, <-written)
+}
+
 // download is an answer that is a file once its first bytes are written.
 type download struct {
-	w     http.ResponseWriter
-	name  string
-	began bool
+	w          http.ResponseWriter
+	kind, name string
+	began      bool
 }
 
 // Write implements io.Writer.
 func (d *download) Write(b []byte) (int, error) {
 	if !d.began {
 		d.began = true
-		d.w.Header().Set("Content-Type", "application/json")
+		d.w.Header().Set("Content-Type", d.kind)
 		d.w.Header().Set("Content-Disposition", `attachment; filename="`+d.name+`"`)
 	}
 	return d.w.Write(b)

@@ -6,22 +6,23 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/alexedwards/argon2id"
 
 	"github.com/tributary-io/tributary/internal/lang"
 )
 
-// Bounds of a password, in bytes. NIST SP 800-63B asks for at least 8; the
+// Bounds of a password. NIST SP 800-63B asks for at least 8 characters; the
 // upper bound only keeps a request's work bounded.
 const (
-	MinPasswordBytes = 10
-	MaxPasswordBytes = 256
+	MinPasswordCharacters = 10
+	MaxPasswordBytes      = 256
 )
 
 // Why a password is refused.
 var (
-	ErrPasswordLength = errors.New("dashboard: a password has 10 to 256 bytes")
+	ErrPasswordLength = errors.New("dashboard: a password has 10 characters or more, and 256 bytes at most")
 	ErrPasswordCommon = errors.New("dashboard: a common word with digits, or few characters again and again, is guessed at once")
 )
 
@@ -49,7 +50,7 @@ func isCommon(password string) bool {
 func passwordRefused(l *lang.Printer, err error) string {
 	switch {
 	case errors.Is(err, ErrPasswordLength):
-		return l.T("join.length", MinPasswordBytes, MaxPasswordBytes)
+		return l.T("join.length", MinPasswordCharacters, MaxPasswordBytes)
 	case errors.Is(err, ErrPasswordCommon):
 		return l.T("join.common")
 	}
@@ -61,7 +62,7 @@ var argon2 = argon2id.Params{Memory: 19 * 1024, Iterations: 2, Parallelism: 1, S
 
 // HashPassword returns the argon2id PHC string that is stored for a person.
 func HashPassword(password string) (string, error) {
-	if len(password) < MinPasswordBytes || len(password) > MaxPasswordBytes {
+	if utf8.RuneCountInString(password) < MinPasswordCharacters || len(password) > MaxPasswordBytes {
 		return "", ErrPasswordLength
 	}
 	if isCommon(password) {

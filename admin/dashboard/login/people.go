@@ -202,7 +202,7 @@ func (s *Pages) makeLink(w http.ResponseWriter, r *http.Request, v site.Request,
 		s.showPeople(w, r, v, http.StatusConflict, peoplePage{Form: f})
 		return
 	}
-	s.Made(w, r, v, site.PeoplePath, of, s.OriginFor(r)+JoinPath+"?token="+base64.RawURLEncoding.EncodeToString(token[:]))
+	s.Made(w, r, v, site.PeoplePath, nil, of, s.OriginFor(r)+JoinPath+"?token="+base64.RawURLEncoding.EncodeToString(token[:]))
 }
 
 func (s *Pages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request) {

@@ -3,6 +3,7 @@ package login
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,14 +79,17 @@ func TestAccessTokens(t *testing.T) {
 
 func TestPasswordsOfAUsefulLength(t *testing.T) {
 	t.Parallel()
-	f := func(bytesLong int, want error) {
+	f := func(password string, want error) {
 		t.Helper()
-		if _, err := HashPassword(string(bytes.Repeat([]byte("xkcd9"), bytesLong)[:bytesLong])); !errors.Is(err, want) {
-			t.Errorf("%d bytes: %v, want %v", bytesLong, err, want)
+		if _, err := HashPassword(password); !errors.Is(err, want) {
+			t.Errorf("%q of %d bytes: %v, want %v", password, len(password), err, want)
 		}
 	}
-	f(MinPasswordBytes-1, ErrPasswordLength)
-	f(MinPasswordBytes, nil)
-	f(MaxPasswordBytes, nil)
-	f(MaxPasswordBytes+1, ErrPasswordLength)
+	of := func(bytesLong int) string { return strings.Repeat("xkcd9", bytesLong)[:bytesLong] }
+	f(of(MinPasswordCharacters-1), ErrPasswordLength)
+	f(of(MinPasswordCharacters), nil)
+	f("ãéîõüçñšž", ErrPasswordLength) // 9 characters of 2 bytes
+	f("ãéîõüçñšžđ", nil)
+	f(of(MaxPasswordBytes), nil)
+	f(of(MaxPasswordBytes+1), ErrPasswordLength)
 }

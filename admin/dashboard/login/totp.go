@@ -24,7 +24,8 @@ const (
 	totpModulus     = 1_000_000 // 6 digits
 	totpDrift       = 1         // steps before and after: a clock that is wrong, a person who is slow
 	recoveryCodes   = 10
-	recoveryBytes   = 10 // 80 bits: not guessed, so a plain hash keeps them
+	recoveryBytes   = 16 // 128 bits: not guessed, so a plain hash keeps them
+	formerRecovery  = 10 // bytes of those that 0.1.0 made, which still count
 )
 
 var base32Text = base32.StdEncoding.WithPadding(base32.NoPadding)

@@ -11,13 +11,13 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/lang"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/scrub"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
@@ -170,8 +170,8 @@ func (s *Pages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v sta
 		id := statement.StatementID
 		view := statementView{
 			company: v.Current.CompanyID, statement: statement,
-			path: site.StorePath(statementPath, v.Current.CompanyID, "id", id),
-			csv:  site.StorePath(statementPath+site.CSVEnding, v.Current.CompanyID, "id", id),
+			path: site.StorePath(site.StatementPath, v.Current.CompanyID, "id", id),
+			csv:  site.StorePath(site.StatementPath+site.CSVEnding, v.Current.CompanyID, "id", id),
 			back: site.StorePath(site.StatementsPath, v.Current.CompanyID), order: func(orderID string) string {
 				return site.OrderPath(v.Current.CompanyID, orderID)
 			},

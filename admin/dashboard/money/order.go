@@ -38,6 +38,7 @@ type orderPage struct {
 	BackName  string
 	High      string   // a warning; empty: the commission is not above the order's value
 	Future    bool     // it was created after now
+	Erased    bool     // its person was erased
 	Details   []string // codes, tax and refunds, as the shop sent them
 	Reason    string   // why nothing is owed; empty where something is
 	Base      string
@@ -125,7 +126,7 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
 		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,
 		When:   v.Lang.LongDate(e.Sale.CreatedAt.In(zone)) + e.Sale.CreatedAt.In(zone).Format(", 15:04"),
-		Future: e.Sale.CreatedAt.After(s.Now()),
+		Future: e.Sale.CreatedAt.After(s.Now()), Erased: e.Erased,
 	}
 	page.Back, page.BackName = cameFrom(r, v, e.Sale)
 	if e.Sale.CommissionMinor > e.Sale.TotalMinor && e.Sale.TotalMinor >= 0 {
@@ -218,6 +219,9 @@ func (p *orderPage) explain(l *lang.Printer, x facts.Explanation, sale commerce.
 	var unseen []string // what the order has, where no key led to a visitor
 	for _, k := range x.Keys {
 		name, about := site.KeyWords(l, string(k.Kind))
+		if p.Erased {
+			about = "" // it would say what is kept
+		}
 		line := keyLine{Name: name, About: about, Hub: k.Hub, Visitors: l.N("order.devices", int64(k.Visitors))}
 		switch {
 		case k.HubOf == facts.HubOfOrders:

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/preview"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 

@@ -6,11 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
+	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
-	"github.com/tributary-io/tributary/internal/statementlink"
 	"github.com/tributary-io/tributary/internal/uuidtext"
 )
 
@@ -26,7 +25,10 @@ type chosenPage struct {
 	All               string // the links, a line each
 	Hidden            bool   // there are more to be paid
 	Back              string
+	Pay               string // address of the form that records the payments
 }
+
+const payChosenPath = site.StatementsPath + "/pay-chosen"
 
 type chosenRow struct {
 	Version, Number, Influencer, Period, Total, Link string
@@ -85,7 +87,7 @@ func (s *Pages) answerPaid(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}
-	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), done)
+	site.Done(w, r, statementsBack(r, v), done)
 }
 
 // undoPayment takes a payment back.
@@ -151,7 +153,8 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		s.payAlert(w, r, v, http.StatusUnprocessableEntity, "none_chosen")
 		return
 	}
-	page := chosenPage{Links: strings.HasSuffix(r.PostForm.Get("do"), "links"), Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
+	page := chosenPage{Links: strings.HasSuffix(r.PostForm.Get("do"), "links"), Back: statementsBack(r, v),
+		Pay: site.StorePath(payChosenPath, v.Current.CompanyID, statementsKept(r.URL.Query())...)}
 	if page.Links {
 		err = s.linksTo(r, v, &page, list)
 	} else {
@@ -250,7 +253,7 @@ func (s *Pages) makeLink(ctx context.Context, r *http.Request, v site.Request, s
 		return "", err
 	}
 	return s.StatementLink(r, statementlink.Link{CompanyID: v.Current.CompanyID, StatementID: st.StatementID, InfluencerID: st.InfluencerID,
-		Number: number, Expires: s.Now().Add(statementLinkLife)})
+		Number: number, Expires: s.Now().Add(statementlink.Life)})
 }
 
 // linkStatement makes a link to one statement.
@@ -269,7 +272,7 @@ func (s *Pages) linkStatement(w http.ResponseWriter, r *http.Request, v site.Req
 		s.NotFoundOr(w, r, err, "no_statement")
 		return
 	}
-	s.Made(w, r, v, site.StatementsPath, statement.Influencer, link)
+	s.Made(w, r, v, site.StatementsPath, statementsKept(r.URL.Query()), statement.Influencer, link)
 }
 
 // StatementLink returns the address of a statement's page, which works without a log-in, as
@@ -278,6 +281,3 @@ func (s *Pages) StatementLink(r *http.Request, l statementlink.Link) (url string
 	token, err := s.links.Token(l)
 	return s.OriginFor(r) + statementlink.Path + token, err
 }
-
-// statementLinkLife is how long a link lets an influencer see their own statement.
-const statementLinkLife = 90 * 24 * time.Hour

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	statementPath = "/dashboard/statement" // statementlink.Path begins with it, and has a token after it
-
 	balancesShown     = 500
 	reviewsPerPage    = 25
 	statementsPerPage = 50
@@ -100,6 +98,12 @@ type statementsPage struct {
 	LinkOf      string
 	Alert       string
 	Blocked     bool // nothing is paid until an owner confirms
+	kept        []string
+}
+
+// To is the address of a form of the page, which leads back to the same statements.
+func (p statementsPage) To(form string) string {
+	return site.StorePath(site.StatementsPath+"/"+form, p.Company, p.kept...)
 }
 
 type statementRow struct {
@@ -118,8 +122,8 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "GET " + site.PayoutsPath, Handle: s.payouts},
 		{Pattern: "GET " + site.ReviewsPath, Handle: s.reviews},
 		{Pattern: "GET " + site.StatementsPath, Handle: s.statements},
-		{Pattern: "GET " + statementPath, Handle: s.ofStore(s.linked)},
-		{Pattern: "GET " + statementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
+		{Pattern: "GET " + site.StatementPath, Handle: s.ofStore(s.linked)},
+		{Pattern: "GET " + site.StatementPath + site.CSVEnding, Handle: s.inTurn(s.ofStore(s.linkedCSV))},
 		{Pattern: "POST " + site.StatementsPath, Owner: true, Pays: true, Handle: s.closeStatements},
 		{Pattern: "GET " + pixPath, Owner: true, Pays: true, Handle: s.pix},
 		{Pattern: "POST " + pixPath + "/confirm", Owner: true, Pays: true, Handle: s.confirmPix},
@@ -130,7 +134,7 @@ func (s *Pages) payoutRoutes() []site.Route {
 		{Pattern: "POST " + site.StatementsPath + "/closing", Owner: true, Pays: true, Handle: s.previewClosing},
 		{Pattern: "POST " + site.StatementsPath + "/pay", Owner: true, Pays: true, Handle: s.payStatement},
 		{Pattern: "POST " + site.StatementsPath + "/chosen", Owner: true, Pays: true, Handle: s.chosenStatements},
-		{Pattern: "POST " + site.StatementsPath + "/pay-chosen", Owner: true, Pays: true, Handle: s.payChosen},
+		{Pattern: "POST " + payChosenPath, Owner: true, Pays: true, Handle: s.payChosen},
 		{Pattern: "GET " + withholdPath, Owner: true, Pays: true, Handle: s.withholdPage},
 		{Pattern: "POST " + withholdPath, Owner: true, Pays: true, Handle: s.withhold},
 		{Pattern: "POST " + site.StatementsPath + "/undo", Owner: true, Handle: s.undoPayment},
@@ -319,8 +323,9 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 		}
 		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID)
 	}
+	page.kept = statementsKept(r.URL.Query())
 	if r.Method != http.MethodGet {
-		v.Here = site.StorePath(site.StatementsPath, v.Current.CompanyID)
+		v.Here = statementsBack(r, v)
 	}
 	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
 	page.Blocked = !v.Current.RestoredAt.IsZero()
@@ -376,9 +381,9 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 				row.Withheld = v.Lang.T("statements.withheld", v.Lang.Sum(st.TotalMinor, st.Currency), v.Lang.Sum(st.WithheldMinor, st.Currency))
 			}
 			if row.Payable {
-				row.Withhold = site.StorePath(withholdPath, v.Current.CompanyID, "id", st.StatementID)
+				row.Withhold = site.StorePath(withholdPath, v.Current.CompanyID, append([]string{"id", st.StatementID}, page.kept...)...)
 			}
-			row.Href = site.StorePath(statementPath, v.Current.CompanyID, "id", st.StatementID)
+			row.Href = site.StorePath(site.StatementPath, v.Current.CompanyID, "id", st.StatementID)
 		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
 			commerce.StatementPaid: "approved"}[st.State], v.Lang.T("statements.state_"+st.State)

@@ -1,6 +1,7 @@
 package money
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -47,6 +48,25 @@ func statementKind(state string, carried bool) string {
 		return "due"
 	}
 	return state
+}
+
+// statementsKept are the pairs of the address of the page of statements that a form or a page was reached from: what it was narrowed
+// by, and where it began. What is not good is left out.
+func statementsKept(query url.Values) (kept []string) {
+	if _, narrow, ok := statementFilter(query); ok {
+		kept = narrow
+	}
+	if after := query.Get("after"); after != "" {
+		if _, err := commerce.ParseStatementCursor(after); err == nil {
+			kept = append(kept, "after", after)
+		}
+	}
+	return kept
+}
+
+// statementsBack is the page of statements as the request's form or page was reached from it.
+func statementsBack(r *http.Request, v site.Request) string {
+	return site.StorePath(site.StatementsPath, v.Current.CompanyID, statementsKept(r.URL.Query())...)
 }
 
 func statementOptions(l *lang.Printer, chosen string) []site.Option {

@@ -29,8 +29,9 @@ type todayPage struct {
 	Older     string // path of the orders before these
 	Newest    string // path back to the newest, on a page of older ones
 	FeedLimit int
-	APIPath   string // for the empty state's example
-	Install   string // path of the page that connects a shop
+	APIPath   string      // for the empty state's example
+	Install   string      // path of the page that connects a shop
+	Failing   []site.Link // the pages of connections that fail
 	BlankRow  site.OrderRow
 	BlankLine influencerRow
 }
@@ -70,6 +71,10 @@ func (s *Pages) today(w http.ResponseWriter, r *http.Request, v site.Request) {
 		Watch:    before.IsZero(),
 		Previous: site.DayPath(v.Current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
 		APIPath: site.APIPath(v.Current.Environment, "order"), Install: site.StorePath(site.InstallPath, v.Current.CompanyID),
+	}
+	if page.Failing, err = s.Failing(r, v); err != nil {
+		s.Unavailable(w, r, err)
+		return
 	}
 	page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "from", day, "to", day)
 	if !page.IsToday {

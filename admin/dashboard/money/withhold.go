@@ -20,6 +20,7 @@ const withholdPath = site.StatementsPath + "/withhold"
 type withholdPage struct {
 	site.Head
 	ID, Name, Total, Back string
+	Action                string // address of the form
 	Form                  *site.Form
 	Net                   string   // what will be paid, in the page that asks; empty: the form is shown
 	Typed                 []string // names of what was typed, with Value
@@ -77,10 +78,10 @@ func typedWithholding(f *site.Form, get func(name string) string, st commerce.St
 
 func (s *Pages) showWithhold(w http.ResponseWriter, r *http.Request, v site.Request, status int, st commerce.Statement, f *site.Form,
 	net string) {
-	v.Here = site.StorePath(withholdPath, v.Current.CompanyID, "id", st.StatementID)
+	v.Here = site.StorePath(withholdPath, v.Current.CompanyID, append([]string{"id", st.StatementID}, statementsKept(r.URL.Query())...)...)
 	page := withholdPage{Head: v.Head(v.Lang.T("withhold.title"), "statements"), ID: st.StatementID,
 		Name: st.Influencer + ", " + v.Lang.T("linked.number", st.NumberText()), Total: v.Lang.Sum(st.TotalMinor, st.Currency),
-		Back: site.StorePath(site.StatementsPath, v.Current.CompanyID), Form: f, Net: net, Value: r.PostForm.Get}
+		Back: statementsBack(r, v), Action: v.Here, Form: f, Net: net, Value: r.PostForm.Get}
 	for _, field := range f.Fields {
 		page.Typed = append(page.Typed, field.Name)
 	}

@@ -89,7 +89,7 @@ func TestALineThatIsTakenBackSaysWhy(t *testing.T) {
 		}
 	}
 	f("order 2026-03-15T12:00:00Z", "taken back: the order was returned or changed")
-	f("event 01938a4e-0000-7000-8000-000000000000", "taken back: a visit became known")
+	f("event 01938a4e-0000-7000-8000-000000000000", "taken back: an earlier visit came later")
 	f("rule 12 cost", "taken back: change of agreement")
 	f("evidence 12", "taken back: the store decided about the link")
 	f("", "")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -23,7 +25,7 @@ const (
 
 // auditKinds are the beginnings of the actions that can be asked for.
 var auditKinds = []string{"influencer.", "campaign.", "coupon.", "cost.", "additional_cost.", "order.", "customer.", "company.", "api_key.",
-	"person.", "statement."}
+	"person.", "statement.", "connection.", "webhook.", "network."}
 
 // auditPage is what templates/audit.html shows.
 type auditPage struct {
@@ -86,9 +88,13 @@ func actionWords(l *lang.Printer, e account.AuditEntry) string {
 }
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
-var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "environment": "nav.", "decision": "audit.decision_",
-	"type": "keys.type_", "kind": "entry.", "unproven": "settings.unproven_", "self_purchase": "settings.self_purchase_",
-	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_"}
+var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "kinds": "audit.subject_", "environment": "nav.",
+	"decision": "audit.decision_",
+	"type":     "keys.type_", "kind": "entry.", "unproven": "settings.unproven_", "self_purchase": "settings.self_purchase_",
+	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_", "fields": "influencer."}
+
+// dayNames are details that are a moment, of which people type the day.
+var dayNames = map[string]bool{"paid_at": true, "commissions_from": true}
 
 // details writes an entry's details.
 type details struct {
@@ -131,7 +137,7 @@ func (d details) value(name string, value any) string {
 	case string:
 		return d.text(name, value)
 	case float64:
-		if name == "value_minor" {
+		if strings.HasSuffix(name, "_minor") {
 			return d.l.Money(int64(value), commerce.BRL)
 		}
 		return strconv.FormatFloat(value, 'f', -1, 64)
@@ -149,7 +155,7 @@ func (d details) value(name string, value any) string {
 	case map[string]any:
 		var list []string
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			list = append(list, site.TextOf(d.l, "settings."+key, key)+" "+d.value(key, value[key]))
+			list = append(list, site.TextOf(d.l, "settings."+key, site.TextOf(d.l, "audit.d_"+key, key))+" "+d.value(key, value[key]))
 		}
 		return strings.Join(list, ", ")
 	}
@@ -165,8 +171,13 @@ func (d details) text(name, value string) string {
 	if kind := detailKinds[name]; kind != "" && value != "" {
 		return site.TextOf(d.l, kind+value, value)
 	}
+	if name == "var_fee" {
+		if percent, err := decimal.NewFromString(value); err == nil {
+			return d.l.Number(percent) + "%"
+		}
+	}
 	if at, err := time.Parse(time.RFC3339Nano, value); err == nil {
-		if local := at.In(d.zone); name == "paid_at" && local.Hour() == 0 && local.Minute() == 0 { // a day was typed
+		if local := at.In(d.zone); dayNames[name] && local.Hour() == 0 && local.Minute() == 0 { // a day was typed
 			return d.l.Date(local)
 		}
 		return d.l.Time(at.In(d.zone))

@@ -111,6 +111,9 @@ func TestDetailsAreToldInTheLanguageOfThePage(t *testing.T) {
 	f(`{"paid_at":"2026-05-05T12:00:00Z","reference":"PIX 1"}`, "Pago em: 05/05/2026, 09:00; Referência: PIX 1")
 	f(`{"influencer_id":"id-1","decision":"accept"}`, "Decisão: aceito; Influenciador: Ana Prado")
 	f(`{"value_minor":19900,"start_date":"2026-05-01","end_date":""}`, "De: 01/05/2026; Valor: R$\u00a0199,00")
+	f(`{"var_fee":"12.5","fixed_fee_minor":500,"influencer_id":"id-1"}`,
+		"Influenciador: Ana Prado; Percentual das vendas: 12,5%; Valor por pedido: R$\u00a05,00")
+	f(`{"fields":["document","pix","email"]}`, "Dados: CPF ou CNPJ, Pix, E-mail")
 	f(`{"pay_recurring":{"from":false,"to":true}}`, "Pagar pedidos recorrentes de assinatura: não → sim")
 	f(`{"origins":{"from":[],"to":["https://a.example","https://b.example"]}}`, "Origens: – → https://a.example, https://b.example")
 	f(`{"by":["email","visitor"]}`, "Por: e-mail, visitante")

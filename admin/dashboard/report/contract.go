@@ -32,8 +32,8 @@ type contractRow struct {
 	byLink                               decimal.Decimal
 }
 
-// overviewContract fills the table of who is paid for the sales.
-func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales *reports.Report, page *overviewPage) error {
+// overviewContract fills the table of who is paid for the sales, of most influencers at most.
+func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales *reports.Report, most int, page *overviewPage) error {
 	partners, err := s.report(r, a, reports.Influencers, reports.ByTotal)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales
 	if err != nil {
 		return err
 	}
-	page.Contract = contractOf(v.Lang, sales, partners, coupons, mostChannels)
+	page.Contract = contractOf(v.Lang, sales, partners, coupons, most)
 	for i := range page.Contract.Rows {
 		if row := &page.Contract.Rows[i]; row.Href != "" {
 			row.Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", row.Href)
@@ -97,7 +97,8 @@ func contractOf(l *lang.Printer, sales, partners, coupons *reports.Report, most 
 		for _, row := range rows[most:] {
 			hidden = hidden.Add(row.sales)
 		}
-		t.Hidden, rows = l.N("overview.hidden", int64(extra), l.Sum(hidden, sales.Query.Currency)), rows[:most]
+		t.Hidden = l.N("overview.hidden", int64(extra), int64(most), int64(len(rows)), l.Sum(hidden, sales.Query.Currency))
+		rows = rows[:most]
 	}
 	t.Rows = append(rows, nobody)
 	for i := range t.Rows {

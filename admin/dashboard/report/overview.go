@@ -16,8 +16,10 @@ import (
 )
 
 const (
-	reportPath   = "/dashboard/report.csv"
-	mostChannels = 100
+	reportPath = "/dashboard/report.csv"
+	// fewRows is how many rows of each table the page shows first, and mostRows where all are asked for.
+	fewRows, mostRows = 10, 100
+	allRows           = "all" // the value of the parameter rows that asks for them
 )
 
 // overviewPage is what templates/overview.html shows.
@@ -33,11 +35,13 @@ type overviewPage struct {
 	Channels      []channelRow
 	AllChannels   channelRow // the total
 	Hidden        string     // how many channels the table leaves out
+	All           string     // address of the page with all rows; empty: it is this one
 	CSV           string     // of the channels
 	ContractCSV   string
 	Empty         bool // nothing happened in these days
 	Begins        bool // no order ever came
 	Install       string
+	Failing       []site.Link // the pages of connections that fail
 }
 
 // channelRow is a channel, and what a model gives to it.
@@ -72,10 +76,18 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 		return
 	}
 	page := overviewPage{Head: v.Head(v.Lang.T("overview.title"), "overview"), Span: a.formOf(v, site.OverviewPath, true, true, models.All)}
+	most := mostRows
+	if r.URL.Query().Get("rows") != allRows {
+		most, page.All = fewRows, a.address(site.OverviewPath, "rows", allRows)
+	}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Sales), "model", "")
 	page.Span.CSVIs = v.Lang.T("overview.csv")
 	page.ContractCSV = a.address(site.OverviewPath+site.CSVEnding, "table", contractFile, "model", "")
 	page.CSV = a.address(site.OverviewPath+site.CSVEnding, "table", channelsFile)
+	if page.Failing, err = s.Failing(r, v); err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
 	sales, err := s.report(r, a, reports.Sales, a.By)
 	if err != nil {
 		s.Refuse(w, r, err)
@@ -91,9 +103,9 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 		}
 		page.Begins, page.Install = !has, site.StorePath(site.InstallPath, v.Current.CompanyID)
 	}
-	err = s.overviewContract(r, v, a, sales, &page)
+	err = s.overviewContract(r, v, a, sales, most, &page)
 	if err == nil {
-		err = s.overviewChannels(r, v, a, &page)
+		err = s.overviewChannels(r, v, a, most, &page)
 	}
 	if err != nil {
 		s.Refuse(w, r, err)
@@ -118,7 +130,11 @@ func (s *Pages) compared(r *http.Request, a asked, name reports.Name, by reports
 	if !slices.Contains(reports.SpecOf(name).Models, q.Model) {
 		q.Model = ""
 	}
-	return s.db.Report(r.Context(), q)
+	found, err := s.reports.Report(r.Context(), q)
+	if err == nil && found.FromStandby && (a.oldest.IsZero() || found.AsOf.Before(*a.oldest)) {
+		*a.oldest = found.AsOf
+	}
+	return found, err
 }
 
 // isEmpty reports whether nobody did anything in the days of the report sales: all of its
@@ -160,8 +176,8 @@ func salesChart(l *lang.Printer, r *reports.Report) *site.Chart {
 	return c
 }
 
-// overviewChannels fills the table of channels: what the model gives to each.
-func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page *overviewPage) error {
+// overviewChannels fills the table of channels: what the model gives to each, of most at most.
+func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, most int, page *overviewPage) error {
 	channels, err := s.report(r, a, reports.Channels, reports.ByTotal)
 	if err != nil {
 		return err
@@ -172,8 +188,8 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, page 
 		page.NonConverting = nonConvertingText(v.Lang, channels.NonConverting)
 	}
 	rows := channelsOf(v.Lang, channels)
-	if extra := len(rows) - mostChannels; extra > 0 {
-		page.Hidden, rows = v.Lang.N("report.hidden", int64(extra)), rows[:mostChannels]
+	if len(rows) > most {
+		page.Hidden, rows = v.Lang.T("overview.hidden_channels", int64(most), int64(len(rows))), rows[:most]
 	}
 	for i := range rows {
 		if rows[i].Href != "" {
@@ -250,5 +266,11 @@ func (s *Pages) reportCSV(w http.ResponseWriter, r *http.Request, v site.Request
 	s.SendFile(w, r, v, fileOf(string(name), a), report.ComparedCSV())
 }
 
-// fileOf is the name of a file of the days that were asked for.
-func fileOf(name string, a asked) string { return name + "-" + a.Start + "-" + a.End }
+// fileOf is the name of a file of the days that were asked for. Of reports that were read from a standby it says how new they are.
+func fileOf(name string, a asked) string {
+	name += "-" + a.Start + "-" + a.End
+	if !a.oldest.IsZero() {
+		name += a.oldest.UTC().Format("-as-of-20060102T150405Z")
+	}
+	return name
+}

@@ -25,8 +25,7 @@ type Database interface {
 	Orders(ctx context.Context, companyID string, f commerce.OrderFilter) ([]commerce.StoredOrder, error)
 	// ProductNames returns the names of those of the products that are stored, by id.
 	ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error)
-	// Report may return reports.ErrTooManyRows.
-	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+	Reports
 	// UnknownCodes returns the codes of approved orders that are no influencer's coupon.
 	UnknownCodes(ctx context.Context, q reports.Query, limit int) ([]reports.UnknownCode, error)
 	// CommissionsAbove counts the orders of some days of which an influencer's commission is above the order's value.
@@ -35,17 +34,27 @@ type Database interface {
 	Signs(ctx context.Context, companyID, from, to string) (*fraud.Report, error)
 }
 
+// Reports reads reports.
+type Reports interface {
+	// Report may return reports.ErrTooManyRows.
+	Report(ctx context.Context, q reports.Query) (*reports.Report, error)
+}
+
 // Pages are the pages of reports. Safe for concurrent use.
 type Pages struct {
 	*site.Site
 	db        Database
+	reports   Reports // maybe of a standby
 	signsWait time.Duration
 }
 
 // New makes the pages. signsWait is how long a page waits for a report of signs
-// that is not kept; default 2 s.
-func New(shared *site.Site, signsWait time.Duration, db Database) *Pages {
-	return &Pages{Site: shared, db: db, signsWait: cmp.Or(signsWait, 2*time.Second)}
+// that is not kept; default 2 s. from is what reports are read from; nil: db.
+func New(shared *site.Site, signsWait time.Duration, db Database, from Reports) *Pages {
+	if from == nil {
+		from = db
+	}
+	return &Pages{Site: shared, db: db, reports: from, signsWait: cmp.Or(signsWait, 2*time.Second)}
 }
 
 // Routes are the pages and files.

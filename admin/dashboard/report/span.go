@@ -42,6 +42,8 @@ type asked struct {
 	ID         string // of the same in the address of the influencer's own page; empty: it is another page
 	Alert      string // why the days that were typed are not shown; empty: they are
 	explicit   bool   // the address says how long a period is
+
+	oldest *time.Time // AsOf of the oldest report that was read from a standby so far; the zero time: none was
 }
 
 // daysOfSpan returns the first and the last day of a span. today is midnight UTC.
@@ -66,8 +68,9 @@ func daysOfSpan(span string, today time.Time) (first, last time.Time) {
 // none: it depends on no model. It returns site.ErrBadAddress for what no form of a page sends.
 func (s *Pages) askedOf(r *http.Request, v site.Request, models []string) (asked, error) {
 	query := r.URL.Query()
-	a := asked{Range: query.Get("range"), Query: reports.Query{CompanyID: v.Current.CompanyID, By: reports.By(query.Get("by")),
-		Compare: reports.Comparison(query.Get("compare")), Currency: query.Get("currency")}}
+	a := asked{Range: query.Get("range"), oldest: new(time.Time),
+		Query: reports.Query{CompanyID: v.Current.CompanyID, By: reports.By(query.Get("by")),
+			Compare: reports.Comparison(query.Get("compare")), Currency: query.Get("currency")}}
 	if len(models) > 0 {
 		a.Model = query.Get("model")
 		if a.Model != "" && !slices.Contains(models, a.Model) {
@@ -162,7 +165,7 @@ func (a asked) address(path string, change ...string) string {
 	}
 	var pairs []string
 	for _, name := range []string{"range", "from", "to", "by", "compare", "model", "currency", "influencer", "id", "report", "show",
-		"table"} {
+		"table", "rows"} {
 		pairs = append(pairs, name, values[name])
 	}
 	return site.StorePath(path, a.CompanyID, pairs...)
@@ -175,16 +178,30 @@ type spanForm struct {
 	Spans                          []site.Link
 	Bys, Compares, Models          []site.Option // empty: not offered
 	Alert                          string
+	Chosen                         bool        // something other than a named span is shown: the form is open
 	Period, Before                 string      // the days as words, and those with which they are compared
 	CSV, CSVIs                     string      // a file, and what it has where the page leads to several
 	Others                         []site.Link // the same page in other currencies
+
+	request site.Request
+	oldest  *time.Time
+}
+
+// AsOf says how new what the page shows is, where it was read from a standby; else it is empty. Call it once all reports are read.
+func (f spanForm) AsOf() string {
+	if f.oldest.IsZero() {
+		return ""
+	}
+	return f.request.Lang.T("report.as_of", f.request.Lang.Instant(f.oldest.In(site.ZoneOf(f.request.Current.Timezone))))
 }
 
 // formOf makes the form of a page. bars says whether it shows periods, compared whether it
 // compares.
 func (a asked) formOf(v site.Request, path string, bars, compared bool, models []string) spanForm {
-	f := spanForm{Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency,
-		Influencer: a.Influencer, ID: a.ID, Alert: a.Alert, Period: daysAsWords(v, a.Query)}
+	f := spanForm{request: v, oldest: a.oldest,
+		Path: path, Company: a.CompanyID, Range: a.Range, From: a.Start, To: a.End, Currency: a.Currency,
+		Influencer: a.Influencer, ID: a.ID, Alert: a.Alert, Period: daysAsWords(v, a.Query),
+		Chosen: a.Range == "" || a.Alert != "" || a.explicit || a.Compare == reports.CompareYear || a.Model != ""}
 	for _, span := range spans {
 		f.Spans = append(f.Spans,
 			site.Link{Name: v.Lang.T("report.range_" + span), Path: a.address(path, "range", span, "from", "", "to", ""), Current: span == a.Range})

@@ -194,7 +194,7 @@ func (s *Pages) createKey(w http.ResponseWriter, r *http.Request, v site.Request
 		s.Unavailable(w, r, err)
 		return
 	}
-	s.Made(w, r, v, site.KeysPath, key.Name, text)
+	s.Made(w, r, v, site.KeysPath, nil, key.Name, text)
 }
 
 // tooManyKeys shows the page with why no more keys are made.
@@ -220,7 +220,7 @@ func (s *Pages) rotateKey(w http.ResponseWriter, r *http.Request, v site.Request
 		s.NotFoundOr(w, r, err, "no_key")
 		return
 	}
-	s.Made(w, r, v, site.KeysPath, key.Name, text)
+	s.Made(w, r, v, site.KeysPath, nil, key.Name, text)
 }
 
 func (s *Pages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request) {

@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -75,6 +76,7 @@ func (s *Pages) keysFile(ctx context.Context, _ *http.Request, v site.Request, f
 		if err != nil {
 			return err
 		}
+		slices.Reverse(list) // as on the page
 		for _, k := range list {
 			if err := f.Add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, site.MomentText(k.CreatedAt),
 				site.MomentText(k.LastUsedAt),

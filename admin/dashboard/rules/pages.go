@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -30,7 +31,8 @@ type Config struct {
 	// Partners changes influencers as a whole.
 	Partners Partners
 	// Importer registers the lines of a spreadsheet.
-	Importer Importer
+	Importer   Importer
+	ImportTime time.Duration // of one import; 0: 55 s
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.
 	AddEntry func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
 	// Results reads what the template "results" shows of an influencer: report.Pages.PartnerResults does.
@@ -54,6 +56,8 @@ type Database interface {
 	FindInfluencers(ctx context.Context, companyID string, s commerce.InfluencerSearch) ([]commerce.InfluencerSummary, error)
 	// ChangeSettings may return a *commerce.SettingsError.
 	ChangeSettings(ctx context.Context, c commerce.SettingsChange) (before, after commerce.Settings, err error)
+	// RenameStore may return commerce.ErrArchived.
+	RenameStore(ctx context.Context, author commerce.Author, name string) error
 	RegisterInfluencer(ctx context.Context, author commerce.Author, r commerce.Registration, random io.Reader) (commerce.Registered, error)
 	UpdateInfluencer(ctx context.Context, author commerce.Author, name string, asked commerce.InfluencerChange) error
 	ArchiveInfluencer(ctx context.Context, author commerce.Author, name, campaignID string) (commerce.Archived, error)
@@ -94,6 +98,7 @@ type Pages struct {
 	previews   Previews
 	hasher     *identity.Hasher
 	importing  *site.Turns // of imports
+	importTime time.Duration
 	imports    Importer
 	partners   Partners
 	addsEntry  func(ctx context.Context, author commerce.Author, e commerce.NewEntry) error
@@ -106,7 +111,8 @@ type Pages struct {
 func New(shared *site.Site, config Config, db Database) *Pages {
 	s := &Pages{Site: shared, db: db, checkLinks: config.CheckLinks, previews: config.Previews, hasher: config.Hasher,
 		importing: site.NewTurns("imports are under way", importsAtOnce, 1), imports: config.Importer,
-		partners: config.Partners, addsEntry: config.AddEntry, results: config.Results,
+		importTime: cmp.Or(config.ImportTime, importTime),
+		partners:   config.Partners, addsEntry: config.AddEntry, results: config.Results,
 		days: config.Days, shortBase: config.ShortBase}
 	if s.checkLinks == nil {
 		s.checkLinks = refuseAll

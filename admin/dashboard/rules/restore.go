@@ -39,12 +39,26 @@ func (s *Pages) restore(w http.ResponseWriter, r *http.Request, v site.Request) 
 	switch {
 	case answered:
 	case errors.As(err, &taken):
-		s.ProblemOf(w, r, http.StatusConflict, "name_taken")
+		s.refuseRestore(w, r, v, id, taken)
 	case err != nil:
 		s.NotFoundOr(w, r, err, "no_influencer")
 	default:
 		s.back(w, r, v, "influencer_restored")
 	}
+}
+
+// refuseRestore says whose the name of an archived influencer is, and what to do.
+func (s *Pages) refuseRestore(w http.ResponseWriter, r *http.Request, v site.Request, id string, taken *commerce.NameTakenError) {
+	i, err := s.db.Influencer(r.Context(), v.Current.CompanyID, id)
+	if err != nil {
+		s.NotFoundOr(w, r, err, "no_influencer")
+		return
+	}
+	alert := v.Lang.T("influencer.restore_taken", i.Name)
+	if fold.Name(taken.Influencer) != fold.Name(i.Name) {
+		alert = v.Lang.T("influencer.restore_former", i.Name, taken.Influencer)
+	}
+	s.showKnown(w, r, v, i, http.StatusConflict, influencerPage{Alert: alert})
 }
 
 // eraseForm asks for the influencer's name, which confirms that the person is erased.

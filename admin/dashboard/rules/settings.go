@@ -12,6 +12,7 @@ import (
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // rateDigits is how many decimals of events a second are read.
@@ -21,12 +22,15 @@ const rateDigits = 6
 type settingsPage struct {
 	site.Head
 	Form *site.Form
+	Name *site.Form // of the store; nil: the person may not change it
+	Live string     // the company whose audit log has the store's name
 }
 
 func (s *Pages) settingsRoutes() []site.Route {
 	return []site.Route{
 		{Pattern: "GET " + site.SettingsPath, Handle: s.settingsPage},
 		{Pattern: "POST " + site.SettingsPath, Owner: true, Handle: s.saveSettings},
+		{Pattern: "POST " + site.SettingsPath + "/name", Owner: true, Handle: s.renameStore},
 	}
 }
 
@@ -41,17 +45,61 @@ func (s *Pages) settingsPage(w http.ResponseWriter, r *http.Request, v site.Requ
 		s.Unavailable(w, r, err)
 		return
 	}
-	s.showSettings(w, r, v, http.StatusOK, f)
+	s.showSettings(w, r, v, http.StatusOK, settingsPage{Form: f})
 }
 
-func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
-	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
-	page := settingsPage{Head: v.Head(v.Lang.T("settings.title"), "settings"), Form: f}
-	var err error
-	if page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, v.Current.CompanyID); err != nil {
+// storeNameForm has the name of the store.
+func storeNameForm(v site.Request, typed map[string][]string) *site.Form {
+	f := site.NewForm(v.Lang, "settings", typed)
+	f.IDs = "n-"
+	f.Add(site.Field{Name: "store_name", Value: v.Current.Name, Required: true, Max: commerce.MaxName})
+	return f
+}
+
+// renameStore changes the store's own name, which is that of both of its companies.
+func (s *Pages) renameStore(w http.ResponseWriter, r *http.Request, v site.Request) {
+	f := storeNameForm(v, r.PostForm)
+	name := strings.TrimSpace(r.PostForm.Get("store_name"))
+	f.Refuse(commerce.CheckStoreName(name), map[string]string{"name": "store_name"})
+	if f.Failed() {
+		company, err := s.db.Company(r.Context(), v.Current.CompanyID)
+		var settings *site.Form
+		if err == nil {
+			settings, err = s.settingsForm(r, v, company.Settings, nil)
+		}
+		if err != nil {
+			s.Unavailable(w, r, err)
+			return
+		}
+		s.showSettings(w, r, v, f.Status(), settingsPage{Form: settings, Name: f})
+		return
+	}
+	author := s.Author(v)
+	author.CompanyID = v.LiveCompany()
+	if err := s.db.RenameStore(r.Context(), author, name); err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
+	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "store_renamed")
+}
+
+func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, page settingsPage) {
+	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
+	page.Head, page.Live = v.Head(v.Lang.T("settings.title"), "settings"), v.LiveCompany()
+	if page.Name == nil && v.MayChange() && !v.IsArchived(page.Live) {
+		page.Name = storeNameForm(v, nil)
+	}
+	versions, err := s.VersionsOf(r.Context(), v.Current.CompanyID, v.Current.CompanyID)
+	if err == nil && page.Live != v.Current.CompanyID {
+		var live map[string]string
+		live, err = s.VersionsOf(r.Context(), page.Live, page.Live)
+		versions[page.Live] = live[page.Live]
+	}
+	if err != nil {
+		s.Unavailable(w, r, err)
+		return
+	}
+	page.Versions = versions
 	s.Render(w, r, status, "settings.html", page)
 }
 
@@ -134,12 +182,12 @@ func typedLinks(text string) []string {
 	return list
 }
 
-// typedOrigins reads addresses of shops as people type them: without a scheme too.
+// typedOrigins reads addresses of shops as people type them (site.ShopOrigin). "null" stays.
 func typedOrigins(text string) []string {
 	list := typedList(text)
 	for i, origin := range list {
-		if origin != "null" && !strings.Contains(origin, "://") {
-			list[i] = site.WithScheme(strings.TrimSuffix(origin, "/"))
+		if origin != wire.NoOrigin {
+			list[i], _ = site.ShopOrigin(origin)
 		}
 	}
 	return list
@@ -179,7 +227,7 @@ func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Requ
 		}
 	}
 	if f.Failed() {
-		s.showSettings(w, r, v, f.Status(), f)
+		s.showSettings(w, r, v, f.Status(), settingsPage{Form: f})
 		return
 	}
 	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "settings_saved")

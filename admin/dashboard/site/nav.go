@@ -28,10 +28,14 @@ var navigation = []struct {
 
 // storeMenu is what the store's name leads to.
 var storeMenu = []navPage{
+	{id: "shops", path: ShopsPath},
 	{id: "install", path: InstallPath, owner: true},
 	{id: "events", path: EventsPath},
 	{id: "delivery", path: DeliveryPath},
 	{id: "keys", path: KeysPath, owner: true},
+	{id: "webhooks", path: WebhooksPath},
+	{id: "conversions", path: ConversionsPath},
+	{id: "mails", path: MailsPath},
 	{id: "settings", path: SettingsPath},
 	{id: "people", path: PeoplePath, owner: true},
 	{id: "audit", path: AuditPath, owner: true},

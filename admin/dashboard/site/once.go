@@ -26,8 +26,8 @@ func madeFor(v Request, path string) string {
 }
 
 // Made answers a form that made secrets: the page of a path shows them, once. A reload of that page sends no form again. They are
-// in no address: browsers and servers keep those.
-func (s *Site) Made(w http.ResponseWriter, r *http.Request, v Request, path string, secrets ...string) {
+// in no address: browsers and servers keep those. kept are pairs of name and value of the page's address.
+func (s *Site) Made(w http.ResponseWriter, r *http.Request, v Request, path string, kept []string, secrets ...string) {
 	text, err := json.Marshal(secrets)
 	if err == nil {
 		text, err = s.Sealer.Seal(text, madeFor(v, path), s.Random)
@@ -37,7 +37,7 @@ func (s *Site) Made(w http.ResponseWriter, r *http.Request, v Request, path stri
 		return
 	}
 	s.SetCookie(w, r, madeCookie, path, base64.RawURLEncoding.EncodeToString(text), madeLife)
-	http.Redirect(w, r, StorePath(path, v.Current.CompanyID), http.StatusSeeOther)
+	http.Redirect(w, r, StorePath(path, v.Current.CompanyID, kept...), http.StatusSeeOther)
 }
 
 // TakeMade returns what the form before made, n texts, and forgets it; nil: it made nothing that this page shows.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/lang"
@@ -32,21 +33,22 @@ type Site struct {
 	Now          func() time.Time
 	Random       io.Reader
 	PublicOrigin string // scheme and host of Config.PublicURL; empty where that is not given
-	Languages    *lang.Languages
 	// Pages serves every page: where a form is stale, the page from which it came is shown
 	// as it is now.
 	Pages *http.ServeMux
 	// Sealer encrypts what Made hands to the next page.
 	Sealer Sealer
+	// Failing leads to the connections to shops that fail for some time, and to webhook endpoints and accounts at networks that were
+	// disabled, in words. Their pages set it.
+	Failing func(r *http.Request, v Request) ([]Link, error)
 	// Streaming bounds statements that are sent as a file, while they are read.
 	Streaming *Turns
 
 	publicURL string
 	versions  Versions
 	onKafka   func(ctx context.Context, companyID string) error
-	assets    assets
-	pages     map[string]pages // by language
-	filing    *Turns           // of lists that are made a file
+	embedded
+	filing *Turns // of lists that are made a file
 }
 
 // New parses the templates and loads the texts.
@@ -68,20 +70,35 @@ func New(config Config) (*Site, error) {
 	if s.PublicOrigin, err = OriginOf(config.PublicURL); err != nil {
 		return nil, err
 	}
-	if s.assets, err = loadAssets(); err != nil {
+	if s.embedded, err = loadEmbedded(); err != nil {
 		return nil, err
-	}
-	if s.Languages, err = LoadTexts(); err != nil {
-		return nil, err
-	}
-	s.pages = map[string]pages{}
-	for _, l := range s.Languages.All() {
-		if s.pages[l.Tag], err = parsePages(s.assets, l); err != nil {
-			return nil, err
-		}
 	}
 	return s, nil
 }
+
+// embedded is what is made of the program's own files. Nothing of it changes.
+type embedded struct {
+	assets    assets
+	Languages *lang.Languages
+	pages     map[string]pages // by language
+}
+
+// loadEmbedded reads them once in a process: all dashboards of one, as in tests, share them.
+var loadEmbedded = sync.OnceValues(func() (e embedded, err error) {
+	if e.assets, err = loadAssets(); err != nil {
+		return e, err
+	}
+	if e.Languages, err = LoadTexts(); err != nil {
+		return e, err
+	}
+	e.pages = map[string]pages{}
+	for _, l := range e.Languages.All() {
+		if e.pages[l.Tag], err = parsePages(e.assets, l); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+})
 
 // OriginOf is the scheme and host of a URL, as browsers send them.
 func OriginOf(publicURL string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/shopspring/decimal"
+	"golang.org/x/net/idna"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/lang"
@@ -92,6 +93,31 @@ func WithScheme(address string) string {
 		return address
 	}
 	return "https://" + address
+}
+
+// ShopOrigin reads the address of a shop as people type it: with or without
+// scheme, with or without path. host has no port. A name with accents becomes the one that
+// browsers send (RFC 5891). What cannot be read is returned as origin, in small letters and with a
+// scheme, for commerce.Settings.Check to refuse; host is empty then.
+func ShopOrigin(text string) (origin, host string) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	origin, err := OriginOf(text)
+	if err != nil || origin == "" {
+		return text, ""
+	}
+	scheme, rest, _ := strings.Cut(origin, "://")
+	name, port, hasPort := strings.Cut(rest, ":")
+	if host, err = idna.Lookup.ToASCII(name); err != nil {
+		return text, ""
+	}
+	origin = scheme + "://" + host
+	if hasPort {
+		origin += ":" + port
+	}
+	return origin, host
 }
 
 // TypedText says why what was typed was not read.

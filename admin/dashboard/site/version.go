@@ -92,8 +92,10 @@ func ActorWords(l *lang.Printer, e account.AuditEntry) string {
 		return e.Name
 	case kind == "cli":
 		return l.T("audit.by_cli")
-	case kind == "processor", kind == "admin":
+	case kind == "processor", kind == "admin", kind == "connect":
 		return l.T("audit.by_processor")
+	case kind == "mail":
+		return l.T("audit.by_mail")
 	}
 	return e.Actor
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // checkedBy are the files, below internal, whose rules the forms show.
-var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "commerce/entry.go", "account/apikey.go",
+var checkedBy = []string{"commerce/rule.go", "commerce/settings.go", "commerce/text.go", "commerce/entry.go", "commerce/connectlease.go",
+	"account/apikey.go",
 	"account/member.go", ofLinks}
 
 const ofLinks = "publichost/publichost.go"

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tributary-io/tributary/connect/platform"
 	"github.com/tributary-io/tributary/internal/background"
 )
 
@@ -72,6 +73,8 @@ func newPoster(config Config, url string, header http.Header) *poster {
 	if client == nil {
 		client = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+		}, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // it would send the body, with its shoppers, to another host
 		}}
 	}
 	p := &poster{client: client, url: url, header: header, backoff: config.Backoff.withDefaults()}
@@ -132,21 +135,10 @@ func (p *poster) once(ctx context.Context, body []byte) (response, time.Duration
 	}
 	switch s := answer.StatusCode; {
 	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout, s >= 500:
-		return response{}, retryAfter(answer.Header), fmt.Errorf("%s answered %s%s", p.url, answer.Status, messageIn(text))
+		return response{}, platform.RetryAfter(answer.Header, time.Now()), fmt.Errorf("%s answered %s%s", p.url, answer.Status, messageIn(text))
 	default:
 		return response{s, text}, 0, nil
 	}
-}
-
-func retryAfter(header http.Header) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 // Reason is why a line was rejected.

@@ -53,7 +53,7 @@ func (t Tx) UnpackOrder(stored []byte) (wire.Order, error) {
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
 	rows, err := t.tx.Query(ctx, `
 		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body,
-			(select array_agg(p.influencer_id::text) from self_purchase p where p.company_id = o.company_id and p.order_id = o.order_id)
+			(select array_agg(p.influencer_id::text) from self_purchase p where p.company_id = @company_id and p.order_id = o.order_id)
 		from orders o left join evidence_snapshot s on s.company_id = o.company_id and s.order_id = o.order_id
 		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})

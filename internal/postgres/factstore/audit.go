@@ -13,27 +13,31 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// testRow is one row of the audit log about an order that became a test.
-type testRow struct {
-	*facts.TestOrder
-	id, detail string
+// unpaidRow is one row of the audit log about an order that earns nothing any more.
+type unpaidRow struct {
+	*facts.UnpaidOrder
+	id, action, detail string
 }
 
-var testRows = postgres.Rows[testRow]{
-	postgres.Col("audit_id", "uuid", func(r *testRow) string { return r.id }),
-	postgres.Col("actor", "text", func(r *testRow) string { return r.Actor }),
-	postgres.Col("subject", "text", func(r *testRow) string { return r.OrderID }),
-	postgres.Col("detail", "text", func(r *testRow) string { return r.detail }),
+var unpaidRows = postgres.Rows[unpaidRow]{
+	postgres.Col("audit_id", "uuid", func(r *unpaidRow) string { return r.id }),
+	postgres.Col("actor", "text", func(r *unpaidRow) string { return r.Actor }),
+	postgres.Col("action", "text", func(r *unpaidRow) string { return r.action }),
+	postgres.Col("subject", "text", func(r *unpaidRow) string { return r.OrderID }),
+	postgres.Col("detail", "text", func(r *unpaidRow) string { return r.detail }),
 }
 
-var auditTests = `
+// unpaidActions are the audit log's actions, by why an order earns nothing any more.
+var unpaidActions = map[facts.Reason]string{facts.ReasonTest: "order.test", facts.ReasonPaidByHand: "order.paid_by_hand"}
+
+var auditUnpaid = `
 	insert into audit_log (company_id, audit_id, at, actor, action, subject, detail)
-	select @company_id, audit_id, @now::timestamptz, actor, 'order.test', subject, detail::jsonb from ` + testRows.Unnest("t") + `
+	select @company_id, audit_id, @now::timestamptz, actor, action, subject, detail::jsonb from ` + unpaidRows.Unnest("t") + `
 	on conflict (company_id, audit_id) do nothing`
 
-// AuditTests writes to the audit log what was taken back of orders that became tests.
-func (t *Tx) AuditTests(ctx context.Context, companyID string, now time.Time, orders []facts.TestOrder) error {
-	rows := make([]testRow, len(orders))
+// AuditUnpaid writes to the audit log what was taken back of orders that earn nothing any more.
+func (t *Tx) AuditUnpaid(ctx context.Context, companyID string, now time.Time, orders []facts.UnpaidOrder) error {
+	rows := make([]unpaidRow, len(orders))
 	for i := range orders {
 		o := &orders[i]
 		id, err := uuid.NewV7()
@@ -48,7 +52,7 @@ func (t *Tx) AuditTests(ctx context.Context, companyID string, now time.Time, or
 		if err != nil {
 			return fmt.Errorf("audit detail: %w", err)
 		}
-		rows[i] = testRow{o, id.String(), string(detail)}
+		rows[i] = unpaidRow{o, id.String(), unpaidActions[o.Reason], string(detail)}
 	}
-	return t.exec(ctx, "audit tests", auditTests, testRows.Args(rows, map[string]any{"company_id": companyID, "now": now}))
+	return t.exec(ctx, "audit unpaid orders", auditUnpaid, unpaidRows.Args(rows, map[string]any{"company_id": companyID, "now": now}))
 }

@@ -119,7 +119,8 @@ var upsertPayouts = `
 		base_minor = excluded.base_minor, commission_minor = excluded.commission_minor, fixed_brl_minor = excluded.fixed_brl_minor,
 		day = excluded.day, status = excluded.status, currency = excluded.currency, total_minor = excluded.total_minor, names = excluded.names,
 		credits = excluded.credits, outcome_hash = excluded.outcome_hash, explanation = excluded.explanation,
-		processed_at = excluded.processed_at`
+		processed_at = excluded.processed_at,
+		formerly = case when payout.influencer_id is not null then true else payout.formerly end`
 
 var dayRows = postgres.Rows[facts.StoredOutcome]{
 	postgres.Col("order_id", "text", func(o *facts.StoredOutcome) string { return o.OrderID }),

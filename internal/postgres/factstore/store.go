@@ -40,12 +40,13 @@ type Tx struct {
 	cases.Tx
 	tx      pgx.Tx
 	copying *copying // nil: events are inserted
+	telling *postgres.Telling
 }
 
 // Transact runs f in one transaction: everything is written when f returns nil, and
 // nothing otherwise.
 func (s *Store) Transact(ctx context.Context, f func(tx *Tx) error) error {
-	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{cases.In(tx), tx, s.copying}) }))
+	return dataError(s.db.InTx(ctx, func(tx pgx.Tx) error { return f(&Tx{Tx: cases.In(tx), tx: tx, copying: s.copying}) }))
 }
 
 // exec runs a statement that returns no rows.

@@ -24,3 +24,14 @@ func (s *Store) Unfinished(ctx context.Context, companyID string) (u facts.Unfin
 	}
 	return u, nil
 }
+
+// WaitingForExports returns a company's erasures of which exported files alone may still have the person.
+func (s *Store) WaitingForExports(ctx context.Context, companyID string) (w facts.Waiting, err error) {
+	if err = s.db.Pool().QueryRow(ctx, `
+		select count(*), min(e.asked_at) from erasure e where e.company_id = @company_id and e.done_at is not null and e.erasure_id in (
+			select x.erasure_id from erasure_export x where x.company_id = @company_id)`, pgx.NamedArgs{"company_id": companyID}).
+		Scan(&w.Count, postgres.ZeroIfNull(&w.Since)); err != nil {
+		return w, fmt.Errorf("postgres: erasures of %s that wait for exports: %w", companyID, postgres.Translate(err))
+	}
+	return w, nil
+}

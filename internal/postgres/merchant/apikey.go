@@ -31,44 +31,52 @@ func (s *Store) CreateAPIKey(ctx context.Context, k account.NewAPIKey) (key acco
 	if err != nil {
 		return fail(err)
 	}
-	if text, err = account.NewKeyText(k.Random, company.Environment); err != nil {
-		return fail(err)
-	}
-	id, err := commerce.NewID(k.Random, "key_")
-	if err != nil {
-		return fail(err)
-	}
-	hash := account.KeyHash(text)
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// First of all, so that changes of one company's keys are in one order.
-		_, now, err := bumpRules(ctx, tx, k.CompanyID)
+		made, err := newAPIKey(ctx, tx, k, company.Environment)
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `
-			insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
-			values (@key_id, @secret_sha256, @company_id, @name, @type, @hint, @scopes, @expires_at)`,
-			pgx.NamedArgs{"key_id": id, "secret_sha256": hash[:], "company_id": k.CompanyID, "name": k.Name, "type": k.Type,
-				"hint": hint(text), "scopes": k.Scopes, "expires_at": postgres.NullIfZero(k.ExpiresAt)})
-		if err != nil {
-			return err
-		}
-		if err := boundKeys(ctx, tx, k.CompanyID, now); err != nil {
-			return err
-		}
-		if key, err = apiKey(ctx, tx, id); err != nil {
-			return err
-		}
-		if err := putDirectoryKey(ctx, tx, id); err != nil {
-			return err
-		}
-		return audit(ctx, tx, Change{CompanyID: k.CompanyID, Actor: k.Actor, Action: "api_key.create", Subject: id,
-			Detail: map[string]any{"name": k.Name, "type": k.Type, "scopes": k.Scopes}})
+		text = made.text
+		key, err = apiKey(ctx, tx, made.id)
+		return err
 	})
 	if err != nil {
 		return fail(err)
 	}
 	return key, text, nil
+}
+
+type madeKey struct{ id, text string }
+
+// newAPIKey makes a key of a company, whose type and scopes are set, in a transaction.
+func newAPIKey(ctx context.Context, tx pgx.Tx, k account.NewAPIKey, environment string) (made madeKey, err error) {
+	if made.text, err = account.NewKeyText(k.Random, environment); err != nil {
+		return made, err
+	}
+	if made.id, err = commerce.NewID(k.Random, "key_"); err != nil {
+		return made, err
+	}
+	hash := account.KeyHash(made.text)
+	// First of all, so that changes of one company's keys are in one order.
+	_, now, err := bumpRules(ctx, tx, k.CompanyID)
+	if err != nil {
+		return made, err
+	}
+	if _, err := tx.Exec(ctx, `
+		insert into api_key (key_id, secret_sha256, company_id, name, type, hint, scopes, expires_at)
+		values (@key_id, @secret_sha256, @company_id, @name, @type, @hint, @scopes, @expires_at)`,
+		pgx.NamedArgs{"key_id": made.id, "secret_sha256": hash[:], "company_id": k.CompanyID, "name": k.Name, "type": k.Type,
+			"hint": hint(made.text), "scopes": k.Scopes, "expires_at": postgres.NullIfZero(k.ExpiresAt)}); err != nil {
+		return made, err
+	}
+	if err := boundKeys(ctx, tx, k.CompanyID, now); err != nil {
+		return made, err
+	}
+	if err := putDirectoryKey(ctx, tx, made.id); err != nil {
+		return made, err
+	}
+	return made, audit(ctx, tx, Change{CompanyID: k.CompanyID, Actor: k.Actor, Action: "api_key.create", Subject: made.id,
+		Detail: map[string]any{"name": k.Name, "type": k.Type, "scopes": k.Scopes}})
 }
 
 // boundKeys is account.ErrTooManyKeys where more keys of a company work than may. The
@@ -167,34 +175,38 @@ func (s *Store) ListAPIKeys(ctx context.Context, companyID string, limit int) ([
 // RevokeAPIKey ends a key at an instant, which may lie ahead, and returns when
 // the key ends. A key that has an earlier end keeps it, and nothing is written.
 func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
-	at = at.Truncate(time.Microsecond) // PostgreSQL's precision: the returned time is the stored one
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		// least() ignores nulls.
-		err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
-			companyID, keyID).Scan(postgres.ZeroIfNull(&ends))
-		if err != nil {
-			return err
-		}
-		if !ends.IsZero() && !at.Before(ends) {
-			return nil
-		}
-		ends = at
-		if _, _, _, err := bumpAny(ctx, tx, companyID); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `update api_key set revoked_at = $3 where company_id = $1 and key_id = $2`, companyID, keyID, at); err != nil {
-			return err
-		}
-		if err := putDirectoryKey(ctx, tx, keyID); err != nil {
-			return err
-		}
-		return audit(ctx, tx, Change{CompanyID: companyID, Actor: actor, Action: "api_key.revoke", Subject: keyID,
-			Detail: map[string]any{"at": at.UTC()}})
+		ends, err = revokeKey(ctx, tx, companyID, keyID, at, actor)
+		return err
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("postgres: revoke API key %s: %w", keyID, err)
 	}
 	return ends, nil
+}
+
+// revokeKey is RevokeAPIKey in a transaction.
+func revokeKey(ctx context.Context, tx pgx.Tx, companyID, keyID string, at time.Time, actor string) (ends time.Time, err error) {
+	at = at.Truncate(time.Microsecond) // PostgreSQL's precision: the returned time is the stored one
+	// least() ignores nulls.
+	if err := tx.QueryRow(ctx, `select least(revoked_at, expires_at) from api_key where company_id = $1 and key_id = $2 for update`,
+		companyID, keyID).Scan(postgres.ZeroIfNull(&ends)); err != nil {
+		return ends, err
+	}
+	if !ends.IsZero() && !at.Before(ends) {
+		return ends, nil
+	}
+	if _, _, _, err := bumpAny(ctx, tx, companyID); err != nil {
+		return ends, err
+	}
+	if _, err := tx.Exec(ctx, `update api_key set revoked_at = $3 where company_id = $1 and key_id = $2`, companyID, keyID, at); err != nil {
+		return ends, err
+	}
+	if err := putDirectoryKey(ctx, tx, keyID); err != nil {
+		return ends, err
+	}
+	return at, audit(ctx, tx, Change{CompanyID: companyID, Actor: actor, Action: "api_key.revoke", Subject: keyID,
+		Detail: map[string]any{"at": at.UTC()}})
 }
 
 // APIKeyByHash returns the key whose text has a SHA-256 (account.KeyHash). It

@@ -30,6 +30,11 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 			return err
 		}
 	}
+	return auditRow(ctx, atOnce{tx}, c)
+}
+
+// auditRow is audit of what was checked.
+func auditRow(ctx context.Context, e executor, c Change) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("audit id: %w", err)
@@ -41,10 +46,9 @@ func audit(ctx context.Context, tx pgx.Tx, c Change) error {
 	if c.Detail == nil {
 		detail = []byte("{}")
 	}
-	_, err = tx.Exec(ctx, `
+	return e.exec(ctx, `
 		insert into audit_log (company_id, audit_id, actor, action, subject, part_of, detail)
 		values (@company_id, @audit_id, @actor, @action, @subject, @part_of, @detail)`,
 		pgx.NamedArgs{"company_id": c.CompanyID, "audit_id": id.String(), "actor": c.Actor, "action": c.Action,
 			"subject": c.Subject, "part_of": c.PartOf, "detail": detail})
-	return err
 }

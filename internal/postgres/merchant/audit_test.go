@@ -2,11 +2,13 @@ package merchant_test
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/shopspring/decimal"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
@@ -93,5 +95,24 @@ func TestTheNamesOfActorsAreFoundByIndex(t *testing.T) {
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "Index") {
 		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// The log says of an agreement what it pays.
+func TestTheLogSaysWhatAnAgreementPays(t *testing.T) {
+	t.Parallel()
+	n := newNaming(t)
+	_, err := n.register("Ana")
+	n.must(err)
+	_, _, err = n.db.AddCost(t.Context(), n.author, "Ana", "", commerce.CostTerms{VarFee: decimal.RequireFromString("12.5"),
+		FixedFeeMinor: 500, StartDate: "2026-01-01"}, rand.Reader)
+	n.must(err)
+	list, err := n.db.AuditLog(t.Context(), n.author.CompanyID, "", "cost.", 10)
+	n.must(err)
+	var detail map[string]any
+	n.must(json.Unmarshal([]byte(list[0].Detail), &detail))
+	if detail["var_fee"] != "12.5" || detail["fixed_fee_minor"] != 500.0 || detail["start_date"] != "2026-01-01" ||
+		detail["value_minor"] != nil {
+		t.Errorf("%v", detail)
 	}
 }

@@ -29,9 +29,12 @@ func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 	}
 	folded := fold.Name(reg.Campaign)
 	var err error
-	if reg.CampaignID != "" {
+	switch {
+	case reg.CampaignID != "":
 		err = reg.campaignByID(ctx, folded)
-	} else {
+	case reg.later != nil:
+		err = pgx.ErrNoRows
+	default:
 		err = reg.tx.QueryRow(ctx, `
 			select campaign_id, name from campaign
 			where company_id = $1 and influencer_id = $2 and name_folded = $3 and archived_at is null
@@ -47,7 +50,7 @@ func (reg *registering) findOrCreateCampaign(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = reg.tx.Exec(ctx, `
+	err = reg.exec(ctx, `
 		insert into campaign (company_id, campaign_id, influencer_id, name, name_folded, rev, created_at)
 		values (@company_id, @campaign_id, @influencer_id, @name, @name_folded, @rev, @now)`,
 		reg.args(pgx.NamedArgs{"campaign_id": reg.campaignID, "influencer_id": reg.influencerID, "name": reg.campaignName,

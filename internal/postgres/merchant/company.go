@@ -140,6 +140,42 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 	return before, after, nil
 }
 
+// RenameStore gives the store of a company, and both of its companies, another name: that of pages, invitations, and of statements
+// that are closed from now on where the store has no legal name. The same name again changes nothing. Errors: commerce.ErrNotFound,
+// commerce.ErrArchived, *commerce.SettingsError.
+func (s *Store) RenameStore(ctx context.Context, author commerce.Author, name string) error {
+	if bad := commerce.CheckStoreName(name); bad.Any() {
+		return &commerce.SettingsError{Bad: bad}
+	}
+	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
+		var storeID, before string
+		var archivedAt time.Time
+		if err := tx.QueryRow(ctx, `
+			select s.store_id::text, s.name, c.archived_at from company c join store s using (store_id)
+			where c.company_id = $1 for no key update`, author.CompanyID).Scan(&storeID, &before, postgres.ZeroIfNull(&archivedAt)); err != nil {
+			return err
+		}
+		switch {
+		case !archivedAt.IsZero():
+			return commerce.ErrArchived
+		case before == name:
+			return nil
+		}
+		if _, err := tx.Exec(ctx, `update store set name = $2 where store_id = $1`, storeID, name); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update company set name = $2 where store_id = $1`, storeID, name); err != nil {
+			return err
+		}
+		return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "company.rename", Subject: author.CompanyID,
+			Detail: map[string]any{"name": map[string]any{"from": before, "to": name}}})
+	})
+	if err != nil {
+		return fmt.Errorf("postgres: rename the store of %s: %w", author.CompanyID, err)
+	}
+	return nil
+}
+
 // storeSettings writes changed settings, their audit row and their records.
 func storeSettings(ctx context.Context, tx pgx.Tx, c commerce.SettingsChange, before, after commerce.Settings) error {
 	rev, now, err := bumpRules(ctx, tx, c.CompanyID)

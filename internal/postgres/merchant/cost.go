@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,9 +19,11 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		return nil
 	}
 	var live int
-	if err := reg.tx.QueryRow(ctx, `select count(*) from cost where company_id = $1 and influencer_id = $2 and deleted_at is null`,
-		reg.change.CompanyID, reg.influencerID).Scan(&live); err != nil {
-		return err
+	if reg.later == nil {
+		if err := reg.tx.QueryRow(ctx, `select count(*) from cost where company_id = $1 and influencer_id = $2 and deleted_at is null`,
+			reg.change.CompanyID, reg.influencerID).Scan(&live); err != nil {
+			return err
+		}
 	}
 	if live+len(reg.Costs) > commerce.MaxLiveCosts {
 		return fmt.Errorf("%d and %d more: %w", live, len(reg.Costs), commerce.ErrTooManyCosts)
@@ -45,7 +48,7 @@ func (reg *registering) addCosts(ctx context.Context) error {
 		}
 		costs, reg.costIDs = append(costs, newCost{CostTerms: c, id: id, campaignID: rule.CampaignID}), append(reg.costIDs, id)
 	}
-	if err := insertAll(ctx, reg.tx, len(costs), `
+	if err := reg.insertAll(ctx, len(costs), `
 		insert into cost (company_id, cost_id, influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
 			frequency, is_coupon_cost, start_date, end_date, owed_from, rev, created_at)
 		select @company_id, cost_id, @influencer_id, campaign_id, fixed_fee_minor, var_fee, value_minor,
@@ -71,14 +74,15 @@ func (reg *registering) owe(ctx context.Context, costs []newCost) error {
 			ids = append(ids, c.id)
 		}
 	}
-	if len(ids) == 0 {
+	// Of a new influencer, one agreement that is owed from next month on takes no other's place, and no closed day has it.
+	if len(ids) == 0 || reg.later != nil && len(costs) == 1 && costs[0].OwedFrom == "" {
 		return nil
 	}
-	args := pgx.NamedArgs{"company_id": reg.change.CompanyID, "ids": ids}
-	if _, err := reg.tx.Exec(ctx, `
+	args := pgx.NamedArgs{"company_id": reg.change.CompanyID, "ids": ids, "influencer_id": reg.influencerID}
+	if err := reg.exec(ctx, `
 		update cost o set until = least(o.until, n.owed_from)
 		from cost n where n.company_id = @company_id and n.cost_id = any(@ids::uuid[]) and o.company_id = @company_id
-			and `+replacedOwed, args); err != nil {
+			and o.influencer_id = @influencer_id::uuid and `+replacedOwed, args); err != nil {
 		return err
 	}
 	return reg.queueAgreements(ctx, []string{reg.influencerID})
@@ -91,12 +95,11 @@ const replacedOwed = `o.influencer_id = n.influencer_id and o.owed_from is not n
 
 // queueAgreements has the processor look at what influencers are owed of days that are closed.
 func (c *ruleChange) queueAgreements(ctx context.Context, influencerIDs []string) error {
-	_, err := c.tx.Exec(ctx, `
+	return c.exec(ctx, `
 		insert into agreement_queue (company_id, influencer_id)
 		select distinct @company_id, k.influencer_id from cost k join closed_day d on d.company_id = @company_id
 		where k.company_id = @company_id and k.influencer_id = any(@influencers::uuid[]) and k.owed_from <= d.day
 		on conflict (company_id, influencer_id) do nothing`, pgx.NamedArgs{"company_id": c.change.CompanyID, "influencers": influencerIDs})
-	return err
 }
 
 // newCost is a cost to be inserted.
@@ -148,14 +151,22 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 			return err
 		}
 		c.change.PartOf = influencerID
-		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID,
-			map[string]any{"influencer_id": influencerID, "campaign_id": cost.CampaignID}
+		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID, costDetail(influencerID, &cost)
 		return nil
 	})
 	if err != nil {
 		return "", commerce.Cost{}, fmt.Errorf("postgres: add cost: %w", err)
 	}
 	return influencerID, cost, nil
+}
+
+// costDetail is what the audit log says of a new cost: what it pays, and for how long.
+func costDetail(influencerID string, c *commerce.Cost) map[string]any {
+	detail := map[string]any{"influencer_id": influencerID, "campaign_id": c.CampaignID, "var_fee": c.VarFee.String(),
+		"fixed_fee_minor": c.FixedFeeMinor, "value_minor": c.ValueMinor, "frequency": c.Frequency, "start_date": c.StartDate,
+		"end_date": c.EndDate}
+	maps.DeleteFunc(detail, func(_ string, value any) bool { return value == "" || value == "0" || value == int64(0) })
+	return detail
 }
 
 // replacedBy returns the ids of the influencer's costs that a new one replaces

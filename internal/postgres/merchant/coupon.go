@@ -36,12 +36,16 @@ func (reg *registering) addCoupons(ctx context.Context) error {
 			return err
 		}
 	}
-	err := insertAll(ctx, reg.tx, len(coupons), `
+	return overlapError(reg.insertAll(ctx, len(coupons), `
 		insert into coupon (company_id, coupon_id, influencer_id, campaign_id, code, code_folded, period, rev, created_at)
 		select @company_id, coupon_id, @influencer_id, @campaign_id, code, code_folded, daterange(start_date, end_date, '[]'), @rev, @now
 		from `+newCoupons.Unnest("c")+`
 		on conflict (company_id, coupon_id) do nothing returning coupon_id`,
-		newCoupons.Args(coupons, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "campaign_id": reg.campaignID})))
+		newCoupons.Args(coupons, reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "campaign_id": reg.campaignID}))))
+}
+
+// overlapError says of the database's error that coupons overlap, where it does.
+func overlapError(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == exclusionViolation {
 		return errCouponOverlap

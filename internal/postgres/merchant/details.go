@@ -92,9 +92,11 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	if len(asked.Fields()) == 0 {
 		return nil, nil
 	}
-	row, err := c.storedDetails(ctx, influencerID)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return nil, err
+	var row storedDetails
+	if c.later == nil {
+		if row, err = c.storedDetails(ctx, influencerID); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return nil, err
+		}
 	}
 	before := row.details()
 	after := before
@@ -111,7 +113,7 @@ func (c *ruleChange) setDetails(ctx context.Context, influencerID string, asked 
 	}
 	if len(changed) > 0 {
 		firstKey := row.pixAt.IsZero() && before.Pix == commerce.Pix{}
-		if firstKey {
+		if firstKey && c.later == nil {
 			if firstKey, err = c.neverPaid(ctx, influencerID); err != nil {
 				return nil, err
 			}
@@ -150,7 +152,7 @@ func isPayee(field string) bool { return slices.Contains(commerce.PayeeFields, f
 // writeDetails stores details of which some fields changed. firstKey: a Pix key among them is the first of an influencer who was
 // never paid, which takes nobody's place: it needs no second person.
 func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d commerce.Details, changed []string, firstKey bool) error {
-	_, err := c.tx.Exec(ctx, `
+	return c.exec(ctx, `
 		insert into influencer_personal as p (company_id, influencer_id, email, phone, document, pix_type, pix_key, handles, notes,
 			email_at, email_by, document_at, document_by, pix_at, pix_by, pix_confirmed_at, pix_confirmed_by)
 		values (@company_id, @influencer_id, @email, @phone, @document, @pix_type, @pix_key, @handles, @notes,
@@ -175,7 +177,6 @@ func (c *ruleChange) writeDetails(ctx context.Context, influencerID string, d co
 			"document_changed": slices.Contains(changed, commerce.DetailDocument),
 			"pix_changed":      slices.Contains(changed, commerce.DetailPix),
 			"pix_first":        slices.Contains(changed, commerce.DetailPix) && firstKey})
-	return err
 }
 
 // Payees returns what is known of influencers, archived ones too, by id.

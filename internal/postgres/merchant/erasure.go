@@ -50,43 +50,49 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 		if err := roomForErasure(ctx, tx, author.CompanyID); err != nil {
 			return err
 		}
-		rev, now, _, err := bumpAny(ctx, tx, author.CompanyID)
-		if err != nil {
+		if e.ErasureID, err = addErasure(ctx, tx, author, kinds, random); err != nil {
 			return err
 		}
-		id, err := uuid.NewRandomFromReader(random)
-		if err != nil {
-			return err
-		}
-		salt := make([]byte, saltBytes)
-		if _, err := io.ReadFull(random, salt); err != nil {
-			return err
-		}
-		e = commerce.Erasure{ErasureID: id.String(), State: commerce.Erasing}
-		if _, err := tx.Exec(ctx, `
-			insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase)
-			values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt, @waits)`, pgx.NamedArgs{
-			"waits":      int16(facts.EraseWaits),
-			"company_id": author.CompanyID, "erasure_id": e.ErasureID, "rev": rev, "now": now, "actor": author.Actor,
-			"kinds": strings.Join(kinds, ","), "salt": salt,
-		}); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, insertErasureKeys,
-			erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID})); err != nil {
-			return err
-		}
-		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "customer.erase", Subject: e.ErasureID,
-			Detail: map[string]any{"by": kinds}}
-		if err := putCommerce(ctx, tx, change, wire.KindErasure, e.ErasureID, wire.Erasure{ErasureID: e.ErasureID}); err != nil {
-			return err
-		}
-		return audit(ctx, tx, change)
+		e.State = commerce.Erasing
+		_, err = tx.Exec(ctx, insertErasureKeys,
+			erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID}))
+		return err
 	})
 	if err != nil {
 		return e, fmt.Errorf("postgres: ask for an erasure: %w", err)
 	}
 	return e, nil
+}
+
+// addErasure adds an erasure, of which the caller says whose it is. The company's row is locked.
+func addErasure(ctx context.Context, tx pgx.Tx, author commerce.Author, kinds []string, random io.Reader) (erasureID string, err error) {
+	rev, now, _, err := bumpAny(ctx, tx, author.CompanyID)
+	if err != nil {
+		return "", err
+	}
+	id, err := uuid.NewRandomFromReader(random)
+	if err != nil {
+		return "", err
+	}
+	salt := make([]byte, saltBytes)
+	if _, err := io.ReadFull(random, salt); err != nil {
+		return "", err
+	}
+	if _, err := tx.Exec(ctx, `
+		insert into erasure (company_id, erasure_id, rev, asked_at, actor, kinds, salt, phase)
+		values (@company_id, @erasure_id, @rev, @now, @actor, @kinds, @salt, @waits)`, pgx.NamedArgs{
+		"waits":      int16(facts.EraseWaits),
+		"company_id": author.CompanyID, "erasure_id": id.String(), "rev": rev, "now": now, "actor": author.Actor,
+		"kinds": strings.Join(kinds, ","), "salt": salt,
+	}); err != nil {
+		return "", err
+	}
+	change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor, Action: "customer.erase", Subject: id.String(),
+		Detail: map[string]any{"by": kinds}}
+	if err := putCommerce(ctx, tx, change, wire.KindErasure, id.String(), wire.Erasure{ErasureID: id.String()}); err != nil {
+		return "", err
+	}
+	return id.String(), audit(ctx, tx, change)
 }
 
 // LogExport writes into the audit log that a person's data is written to a file, and by what the person is named; not who
@@ -139,22 +145,39 @@ func waitingErasure(ctx context.Context, tx pgx.Tx, companyID string, kinds []st
 		order by e.rev limit 1`, pgx.NamedArgs{"company_id": companyID, "kinds": strings.Join(kinds, ","), "codes": codes, "keys": packed})
 }
 
+// erasureColumns are of erasures (e).
+func erasureColumns(e *commerce.Erasure) postgres.Columns {
+	return postgres.Columns{
+		postgres.Into("e.erasure_id::text", &e.ErasureID),
+		postgres.Into("e.asked_at", &e.AskedAt),
+		postgres.Into("string_to_array(e.kinds, ',')", &e.Kinds),
+		postgres.Into(`case when e.done_at is null then '`+commerce.Erasing+`' when exists (
+			select 1 from erasure_export x where x.company_id = @company_id and x.erasure_id = e.erasure_id)
+			then '`+commerce.ErasingFiles+`' else '`+commerce.Erased+`' end`, &e.State),
+		postgres.Into("e.done_at", postgres.ZeroIfNull(&e.DoneAt)),
+		postgres.Into(`array(
+			select x.kind || ' ' || coalesce(p.place, '') from erasure_export x
+			left join export p on p.company_id = @company_id and p.export_id = x.export_id and p.kind = x.kind
+			where x.company_id = @company_id and x.erasure_id = e.erasure_id order by 1)`, &e.Exports),
+		postgres.Into("e.orders", &e.Orders),
+		postgres.Into("e.events", &e.Events),
+	}
+}
+
+// scanErasure reads erasureColumns.
+func scanErasure(row pgx.CollectableRow) (commerce.Erasure, error) {
+	e, err := postgres.Scan(erasureColumns)(row)
+	if e.State != commerce.Erased {
+		e.DoneAt = time.Time{} // what the database had is removed since, and files may be left
+	}
+	return e, err
+}
+
 // Erasures lists a company's erasures, those that were asked for last first.
 func (s *Store) Erasures(ctx context.Context, companyID string, limit int) ([]commerce.Erasure, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (e commerce.Erasure, err error) {
-		var kinds string
-		var done *time.Time
-		if err := row.Scan(&e.ErasureID, &e.AskedAt, &kinds, &done, &e.Orders, &e.Events); err != nil {
-			return e, err
-		}
-		e.State, e.Kinds = commerce.Erasing, strings.Split(kinds, ",")
-		if done != nil {
-			e.State, e.DoneAt = commerce.Erased, *done
-		}
-		return e, nil
-	}, `
-		select erasure_id::text, asked_at, kinds, done_at, orders, events from erasure where company_id = @company_id
-		order by rev desc limit @most`, pgx.NamedArgs{"company_id": companyID, "most": limit})
+	list, err := postgres.Collect(ctx, s.db.Pool(), scanErasure, `
+		select `+postgres.List(erasureColumns)+` from erasure e where e.company_id = @company_id
+		order by e.rev desc limit @most`, pgx.NamedArgs{"company_id": companyID, "most": limit})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: erasures of %s: %w", companyID, postgres.Translate(err))
 	}
@@ -163,17 +186,8 @@ func (s *Store) Erasures(ctx context.Context, companyID string, limit int) ([]co
 
 // Erasure returns an erasure; an unknown one is commerce.ErrNotFound.
 func (s *Store) Erasure(ctx context.Context, companyID, erasureID string) (commerce.Erasure, error) {
-	e, err := postgres.One(ctx, s.db.Pool(), func(row pgx.CollectableRow) (e commerce.Erasure, err error) {
-		var done bool
-		if err := row.Scan(&e.ErasureID, &done, &e.Orders, &e.Events); err != nil {
-			return e, err
-		}
-		if e.State = commerce.Erasing; done {
-			e.State = commerce.Erased
-		}
-		return e, nil
-	}, `select erasure_id::text, done_at is not null, orders, events from erasure where company_id = @company_id and erasure_id = `+
-		`@erasure_id::uuid`,
+	e, err := postgres.One(ctx, s.db.Pool(), scanErasure, `
+		select `+postgres.List(erasureColumns)+` from erasure e where e.company_id = @company_id and e.erasure_id = @erasure_id::uuid`,
 		pgx.NamedArgs{"company_id": companyID, "erasure_id": erasureID})
 	if err != nil {
 		return e, fmt.Errorf("postgres: erasure %s: %w", erasureID, postgres.Translate(err))

@@ -24,12 +24,13 @@ func contactColumns(c *commerce.Contacts) postgres.Columns {
 
 // HashAgain looks at the contacts of the next influencers after a place, limit at most, and adds those keys that they lack: by a
 // hashing secret of after they were saved. They count for orders from now on. It returns the place of the last one, and false
-// behind the last one of all companies. Of a company that is archived nothing is added.
+// behind the last one of all companies. Of a company that is archived nothing is added. Where a company fails, the place is behind
+// that company, and the error names it; where none was reached, the place is after.
 func (s *Store) HashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,
 	keys commerce.ContactKeys) (next commerce.ContactsPlace, more bool, err error) {
 	next, more, err = s.hashAgain(ctx, after, limit, at, keys)
 	if err != nil {
-		return after, false, fmt.Errorf("postgres: hash contacts again: %w", postgres.Translate(err))
+		return next, false, fmt.Errorf("postgres: hash contacts of company %q again: %w", next.CompanyID, postgres.Translate(err))
 	}
 	return next, more, nil
 }
@@ -55,7 +56,7 @@ func (s *Store) hashAgain(ctx context.Context, after commerce.ContactsPlace, lim
 			and (email <> '' or phone <> '' or document <> '')
 		order by influencer_id limit @limit`, pgx.NamedArgs{"company_id": id, "after": after.InfluencerID, "limit": limit})
 	if err != nil {
-		return after, false, err
+		return commerce.ContactsPlace{CompanyID: id}, false, err
 	}
 	lacking, err := s.lackingContacts(ctx, id, country, list, keys)
 	if err == nil && len(lacking) > 0 {

@@ -54,6 +54,7 @@ type ruleChange struct {
 	now    time.Time // the database's clock, read under the company's lock
 	tx     pgx.Tx
 	outbox outboxBatch
+	later  *later // of a new influencer of an import: what it adds is sent together; nil: each statement is sent at once
 }
 
 // args returns others and the company, the revision and the time of the change:
@@ -77,11 +78,16 @@ func (s *Store) changeRules(ctx context.Context, author commerce.Author, f func(
 		if err := f(c); err != nil {
 			return err
 		}
-		if err := c.outbox.insert(ctx, tx); err != nil {
-			return err
-		}
-		return audit(ctx, tx, c.change)
+		return c.tell(ctx)
 	})
+}
+
+// tell writes the outbox records and the audit row that were prepared.
+func (c *ruleChange) tell(ctx context.Context) error {
+	if err := c.outbox.insert(ctx, c); err != nil {
+		return err
+	}
+	return auditRow(ctx, c, c.change)
 }
 
 // setCategory changes an influencer's category and adds the record of it.
@@ -166,6 +172,9 @@ func (reg *registering) rule(kind wire.RuleType, change wire.RuleChange) wire.Ru
 }
 
 func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
+	if reg.later != nil {
+		return reg.createInfluencer(ctx)
+	}
 	var err error
 	reg.influencerID, reg.influencerName, err = reg.influencerByName(ctx, reg.Name)
 	switch {
@@ -189,13 +198,17 @@ func (reg *registering) findOrCreateInfluencer(ctx context.Context) error {
 	if reg.KnownOnly {
 		return commerce.ErrUnknownInfluencer
 	}
+	return reg.createInfluencer(ctx)
+}
+
+func (reg *registering) createInfluencer(ctx context.Context) (err error) {
 	reg.unpaid = len(reg.Costs) == 0
 	if reg.influencerID, err = reg.newID(); err != nil {
 		return err
 	}
 	reg.influencerName = reg.Name
 	reg.change.Action, reg.change.Subject = "influencer.create", reg.influencerID
-	_, err = reg.tx.Exec(ctx, `
+	err = reg.exec(ctx, `
 		insert into influencer (company_id, influencer_id, name, name_folded, category, rev, created_at)
 		values (@company_id, @influencer_id, @name, @name_folded, @category, @rev, @now)`,
 		reg.args(pgx.NamedArgs{"influencer_id": reg.influencerID, "name": reg.Name, "name_folded": fold.Name(reg.Name),

@@ -22,6 +22,16 @@ func (s *Store) Installation(ctx context.Context) (id, prefix string, claimed bo
 	return id, prefix, stored != nil, nil
 }
 
+// KafkaClusters returns the ids of the Kafka clusters to which the stored offsets belong, ordered: one; none before a processor
+// has run.
+func (s *Store) KafkaClusters(ctx context.Context) (ids []string, err error) {
+	ids, err = postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select distinct cluster_id from consumer_offset order by cluster_id`)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: the Kafka cluster of the offsets: %w", postgres.Translate(err))
+	}
+	return ids, nil
+}
+
 // ClaimTopics stores the prefix of the installation's topics, where it has none yet.
 func (s *Store) ClaimTopics(ctx context.Context, prefix string) error {
 	if _, err := s.db.Pool().Exec(ctx, `update installation set topic_prefix = $1 where topic_prefix is null`, prefix); err != nil {

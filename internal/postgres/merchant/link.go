@@ -32,7 +32,7 @@ func (reg *registering) addLinks(ctx context.Context) error {
 	if err := reg.takeCodes(ctx, links); err != nil {
 		return err
 	}
-	if err := insertAll(ctx, reg.tx, len(links), `
+	if err := reg.insertAll(ctx, len(links), `
 		insert into link (company_id, link_id, influencer_id, campaign_id, url, code, rev, created_at)
 		select @company_id, link_id, @influencer_id, campaign_id, url, code, @rev, @now
 		from `+newLinks.Unnest("l")+`
@@ -82,16 +82,21 @@ func (reg *registering) takeCodes(ctx context.Context, links []commerce.Link) er
 			}
 			l.Code = code
 		}
-		claimed, err := postgres.Collect(ctx, reg.tx, pgx.RowTo[string], `
+		asked := len(missing)
+		if err := reg.query(ctx, `
 			insert into short_code (code, company_id, link_id)
 			select code, @company_id, link_id from `+newCodes.Unnest("c")+`
 			on conflict do nothing returning link_id`,
-			newCodes.Args(missing, pgx.NamedArgs{"company_id": reg.change.CompanyID}))
-		if err != nil {
+			newCodes.Args(missing, pgx.NamedArgs{"company_id": reg.change.CompanyID}), func(claimed []string) error {
+				missing = slices.DeleteFunc(missing, func(l *commerce.Link) bool { return slices.Contains(claimed, l.LinkID) })
+				if reg.later != nil && len(claimed) != asked {
+					return errCodeTaken
+				}
+				return nil
+			}); err != nil {
 			return err
 		}
-		missing = slices.DeleteFunc(missing, func(l *commerce.Link) bool { return slices.Contains(claimed, l.LinkID) })
-		if len(missing) == 0 {
+		if len(missing) == 0 || reg.later != nil {
 			return nil
 		}
 	}
@@ -101,18 +106,19 @@ func (reg *registering) takeCodes(ctx context.Context, links []commerce.Link) er
 // publishLinks adds the records of an influencer's live links to the directory, as they are now: of those with the ids,
 // or of all where ids is nil.
 func (c *ruleChange) publishLinks(ctx context.Context, influencerID string, ids []string) error {
-	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(directoryLinkColumns), selectDirectoryLinks+`
+	return queryRows(ctx, c, postgres.Scan(directoryLinkColumns), selectDirectoryLinks+`
 		where l.company_id = @company_id and l.influencer_id = @influencer_id and l.archived_at is null
 			and (@link_ids::uuid[] is null or l.link_id = any(@link_ids))
 		order by l.link_id`,
-		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "link_ids": ids})
-	for _, l := range list {
-		l.link.V = 1
-		if err := c.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.code, l.link); err != nil {
-			return err
-		}
-	}
-	return err
+		pgx.NamedArgs{"company_id": c.change.CompanyID, "influencer_id": influencerID, "link_ids": ids}, func(list []directoryLink) error {
+			for _, l := range list {
+				l.link.V = 1
+				if err := c.outbox.add(wire.TopicDirectory, wire.LinkKeyPrefix+l.code, l.link); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 func linkColumns(l *owned[commerce.Link]) postgres.Columns {

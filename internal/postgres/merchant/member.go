@@ -168,7 +168,8 @@ func auditColumns(e *account.AuditEntry) postgres.Columns {
 		postgres.Into("a.subject", &e.Subject),
 		postgres.Into("a.detail::text", &e.Detail),
 		postgres.Into(`case when a.action = 'customer.erase' then exists (select 1 from erasure r where r.company_id = a.company_id
-			and r.erasure_id = a.subject::uuid and r.done_at is not null) else false end`, &e.Done),
+			and r.erasure_id = a.subject::uuid and r.done_at is not null and not exists (select 1 from erasure_export x
+			where x.company_id = a.company_id and x.erasure_id = r.erasure_id)) else false end`, &e.Done),
 	}
 }
 

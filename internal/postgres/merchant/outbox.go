@@ -66,11 +66,10 @@ func (b *outboxBatch) rule(c Change, id string, rule wire.Rule) error {
 	return b.add(wire.TopicCommerce, c.CompanyID, record)
 }
 
-func (b outboxBatch) insert(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `
+func (b outboxBatch) insert(ctx context.Context, e executor) error {
+	return e.exec(ctx, `
 		insert into outbox (topic, key, value)
 		select topic, key, value from `+newRecords.Unnest("r")+` order by n`, newRecords.Args(b, nil))
-	return err
 }
 
 func putDirectoryCompany(ctx context.Context, tx pgx.Tx, companyID string, keyCheck func(string) string) error {

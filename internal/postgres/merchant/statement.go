@@ -92,6 +92,7 @@ func previewTotals(ctx context.Context, tx pgx.Tx, companyID, endDate string, li
 		from (
 			select influencer_id, currency, amount_minor::numeric as amount, 0::numeric as opening from ledger_entry
 			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date
+			and not `+postgres.SetAsideAtEnd+`
 			union all
 			select influencer_id, currency, 0, total_minor from (
 				select influencer_id, currency, total_minor, carried,
@@ -162,6 +163,7 @@ func toClose(ctx context.Context, tx pgx.Tx, companyID string, asked commerce.Cl
 		from (
 			select influencer_id, currency from ledger_entry
 			where company_id = @company_id and statement_id is null and payable_on <= @end_date::date
+			and not `+postgres.SetAsideAtEnd+`
 			and (@influencers::uuid[] is null or influencer_id = any(@influencers))
 			group by influencer_id, currency
 			union
@@ -223,7 +225,7 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 		nil {
 		return err
 	}
-	if err := records.insert(ctx, tx); err != nil {
+	if err := records.insert(ctx, atOnce{tx}); err != nil {
 		return err
 	}
 	change.Action, change.Subject = "statement.close", endDate

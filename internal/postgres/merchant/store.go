@@ -2,11 +2,9 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
@@ -23,8 +21,8 @@ func New(db *postgres.DB) *Store { return &Store{db: db} }
 // is commerce.ErrConflict.
 func insertAll(ctx context.Context, tx pgx.Tx, want int, sql string, args pgx.NamedArgs) error {
 	ids, err := postgres.Collect(ctx, tx, pgx.RowTo[string], sql, args)
-	if err == nil && len(ids) != want {
-		err = fmt.Errorf("%w: only %d of %d rows were inserted", commerce.ErrConflict, len(ids), want)
+	if err != nil {
+		return err
 	}
-	return err
+	return allOf(ids, want)
 }

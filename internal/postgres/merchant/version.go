@@ -11,8 +11,11 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// isChange narrows the audit log (a) to what changed something that a form shows.
-const isChange = `a.action not in ('statement.link', 'statement.revoke_links', 'order.test')`
+// isChange narrows the audit log (a) to what changed something that a form shows: not what a platform asked a connection for, or what
+// an endpoint was sent.
+const isChange = `a.action not in ('statement.link', 'statement.revoke_links', 'order.test', 'connection.coupon', 'connection.redact',
+	'connection.redact_shop', 'connection.data_request', 'webhook.resend', 'webhook.replay', 'webhook.test', 'network.resend',
+	'network.replay', 'network.test')`
 
 // Versions returns the version of each subject as it is now.
 func (s *Store) Versions(ctx context.Context, companyID string, subjects []string) (map[string]commerce.Version, error) {

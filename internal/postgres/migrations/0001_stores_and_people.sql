@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- Stores, their two companies, people, keys, and what services keep of the whole database. Every table of a store's data
 -- has a primary key that starts with company_id; the exemptions are named in internal/postgres/schema_test.go.
 create extension if not exists btree_gist;
@@ -172,3 +173,180 @@ create table idempotency (
   primary key (company_id, idempotency_key)
 );
 create index idempotency_expiry on idempotency (company_id, expires_at);
+
+-- What the connect service offers, and that it runs. Of the whole database.
+create table connect_offer (
+  only_row   boolean primary key default true check (only_row),
+  key_id     text not null,
+  public_key bytea not null, -- to which credentials are sealed
+  platforms  jsonb not null,
+  seen_at    timestamptz not null
+);
+
+-- The queue of connections: who works on which, and when each is looked at again. A notice's address names a connection alone.
+create table connection_turn (
+  connection_id text primary key,
+  company_id    text not null,
+  next_at       timestamptz not null,           -- 'infinity': when something comes
+  woken         boolean not null default false, -- something came since it was taken
+  holder        text not null default '',       -- the service that works on it
+  leased_until  timestamptz,
+  expires_at    timestamptz                     -- then it is removed: what was never connected, and what ended long ago
+);
+create index connection_turn_next on connection_turn (next_at);
+create index connection_turn_expiry on connection_turn (expires_at) where expires_at is not null;
+
+-- Connections to shops. They hold no personal data but what is sealed to the connect service (connection_notice.sealed), and ids of
+-- customers, for 30 days (connection_request.customer).
+create table connection (
+  company_id       text not null,
+  connection_id    text not null,
+  platform         text not null,
+  shop             text not null default '', -- the platform's id of it; empty: it was not tested yet
+  shop_name        text not null default '',
+  shop_url         text not null default '',
+  currency         text not null default '',
+  state            text not null check (state in
+                     ('installing', 'draft', 'connecting', 'backfilling', 'live', 'failing', 'paused', 'ended')),
+  since            timestamptz not null,
+  reason           text not null default '',
+  detail           text not null default '',
+  created_at       timestamptz not null,
+  install_state    bytea,                    -- SHA-256 of what the platform gives back; null: none, or it was given back
+  sealed           bytea,                    -- credentials
+  key_id           text not null default '', -- to which they are sealed
+  api_key_id       text not null default '', -- of the key by which its orders are sent
+  sealed_api_key   bytea,
+  api_key_key_id   text not null default '',
+  commissions_from timestamptz,
+  poll_seconds     int not null check (poll_seconds between 30 and 3600),
+  backfill_days    int not null default 0,
+  backfill_from    timestamptz,
+  backfill_to      timestamptz,
+  backfill_at      timestamptz,
+  backfill_page    text not null default '',
+  backfill_done    bigint not null default 0,
+  backfill_total   bigint not null default 0,
+  backfill_ended   timestamptz,
+  cursor_at        timestamptz,              -- the greatest update time of the platform that was stored
+  polled_at        timestamptz,
+  poll_now         boolean not null default false,
+  last_order_at    timestamptz,
+  notice_at        timestamptz,
+  notices_on       boolean not null default false,
+  orders           bigint not null default 0,
+  tests            bigint not null default 0,
+  aside_more       bigint not null default 0, -- that connection_aside has no room for
+  reconciled_at    timestamptz,
+  primary key (company_id, connection_id)
+);
+create unique index connection_shop on connection (company_id, platform, shop)
+  where shop <> '' and state not in ('installing', 'draft', 'ended');
+-- What a platform sends to the operator's app names a shop alone.
+create index connection_of_shop on connection (platform, shop) where shop <> '';
+
+-- What platforms sent and is not done yet: a flood of notices of one order is one row.
+create table connection_notice (
+  company_id    text not null,
+  connection_id text not null,
+  kind          text not null,
+  key           text not null, -- the order's id
+  sealed        bytea,         -- what else it says, where that is personal
+  key_id        text not null default '',
+  at            timestamptz not null,
+  due_at        timestamptz not null,
+  attempts      int not null default 0,
+  came          bigint not null default 1,
+  primary key (company_id, connection_id, kind, key)
+);
+create index connection_notice_due on connection_notice (company_id, connection_id, due_at);
+
+-- What merchants ask the connect service to do.
+create table connection_task (
+  company_id    text not null,
+  connection_id text not null,
+  task_id       uuid not null, -- UUIDv7
+  kind          text not null,
+  question      jsonb,
+  sealed        bytea,         -- a question that only the service can read
+  key_id        text not null default '',
+  created_at    timestamptz not null,
+  taken_at      timestamptz,
+  done_at       timestamptz,
+  answer        jsonb,
+  reason        text not null default '', -- why it failed
+  detail        text not null default '',
+  primary key (company_id, task_id)
+);
+
+-- Orders of shops that were not understood: names of their fields alone.
+create table connection_aside (
+  company_id    text not null,
+  connection_id text not null,
+  order_id      text not null,
+  reason        text not null,
+  detail        text not null,
+  fields        text[] not null,
+  at            timestamptz not null,
+  attempts      int not null default 1,
+  primary key (company_id, connection_id, order_id)
+);
+
+-- What such an order earned is held.
+create index connection_aside_order on connection_aside (company_id, order_id);
+
+-- What persons ask a shop for and the merchant has to do: to send a person's data, or to erase what the service could not.
+create table connection_request (
+  company_id    text not null,
+  connection_id text not null,
+  request_id    text not null, -- the notice's key
+  kind          text not null,
+  customer      text not null, -- the platform's id; empty once it is done
+  asked_at      timestamptz not null,
+  done_at       timestamptz,
+  primary key (company_id, connection_id, request_id)
+);
+create index connection_request_age on connection_request (asked_at);
+
+-- Which orders came by connections to a shop: what only we have is found by it, and what is erased when the shop asks to erase all its
+-- customers. Those of a shop that is connected anew stay.
+create table shop_order (
+  company_id text not null,
+  platform   text not null,
+  shop       text not null,
+  order_id   text not null,
+  created_at timestamptz not null,
+  erasure_id uuid, -- the erasure that its customer waits for; null: none
+  no_commission boolean not null default false, -- it was last sent as one that earns nothing
+  primary key (company_id, platform, shop, order_id)
+);
+create index shop_order_created on shop_order (company_id, platform, shop, created_at, order_id);
+create index shop_order_erasure on shop_order (company_id, erasure_id) where erasure_id is not null;
+
+-- How a shop's days compare with ours.
+create table connection_day (
+  company_id    text not null,
+  connection_id text not null,
+  day           date not null,
+  shop_orders   bigint not null,
+  orders        bigint not null,
+  shop_total    text not null,
+  total         text not null,
+  missing       bigint not null,
+  differ        bigint not null,
+  ours_alone    bigint not null,
+  compared_at   timestamptz not null,
+  primary key (company_id, connection_id, day)
+);
+
+-- How a shop's coupons compare with ours.
+create table connection_coupon (
+  company_id    text not null,
+  connection_id text not null,
+  code          text not null,
+  difference    text not null,
+  coupon        jsonb not null, -- commerce.ShopCoupon
+  checked_at    timestamptz not null,
+  primary key (company_id, connection_id, code)
+);
+-- +goose StatementEnd

@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- Rules: what the merchant agreed with whom. Effective-dated: archiving or
 -- deleting closes a rule at that instant and never reverses history.
 
@@ -247,3 +248,4 @@ create table proposal (
   primary key (company_id, order_id),
   check ((order_id = '') = (decision = 'rule_off') and (influencer_id is null) = (decision = 'rule_off'))
 );
+-- +goose StatementEnd

@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- Facts: events and orders as they came, what finds them, and what stays of those that were removed. Written by the processor
 -- alone, in one transaction a batch together with consumer_offset and what is derived from them.
 
@@ -41,7 +42,6 @@ create index event_checkout on event_fact (company_id, event_id) where name = 'C
 -- The months of event_fact are made and dropped by these functions, with the rights of the tables' owner: so a
 -- service's own role needs no right to change the schema.
 
--- +goose StatementBegin
 create function make_event_month(month date) returns void language plpgsql security definer as $$
 declare
   first timestamp := make_date(extract(year from month)::int, extract(month from month)::int, 1);
@@ -55,10 +55,8 @@ begin
   execute format('create table %I partition of event_fact for values from (%L) to (%L)',
     'event_fact_' || to_char(first, 'YYYY_MM'), from_id, to_id);
 end $$;
--- +goose StatementEnd
 
 -- It drops a month without events, and tells whether it did. Where others use the table, it waits two seconds.
--- +goose StatementBegin
 create function drop_event_month(month date) returns boolean language plpgsql security definer as $$
 declare
   name text := 'event_fact_' || to_char(month, 'YYYY_MM');
@@ -79,17 +77,14 @@ begin
   end if;
   return not events;
 end $$;
--- +goose StatementEnd
 
 -- Nobody can put tables or functions of their own before those of this schema.
--- +goose StatementBegin
 do $$ declare name text; begin
   foreach name in array array['make_event_month', 'drop_event_month'] loop
     execute format('alter function %I(date) set search_path = %I, pg_temp', name, current_schema());
     execute format('revoke all on function %I(date) from public', name);
   end loop;
 end $$;
--- +goose StatementEnd
 
 -- Which visitors were seen with which key, one row a day (UTC), or an hour of receipt for
 -- the kind network. The columns stand so that no row has bytes between them.
@@ -355,3 +350,4 @@ create table delivery_day (
   unfollowed bytea, -- delivery.Sketch of the streams that are too many; null: none are
   primary key (company_id, day)
 );
+-- +goose StatementEnd

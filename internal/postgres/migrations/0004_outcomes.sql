@@ -1,4 +1,5 @@
 -- +goose Up
+-- +goose StatementBegin
 -- What is derived from facts and rules: outcomes, the ledger, statements, and the sums that reports read. Written by the processor
 -- alone, but for statements and their payments, which are asked for, and the reports of signs.
 
@@ -80,7 +81,7 @@ create table ledger_entry (
 );
 create index ledger_influencer on ledger_entry (company_id, influencer_id, at);
 create index ledger_at on ledger_entry (company_id, at, order_id, entry);
-create index ledger_payable on ledger_entry (company_id, influencer_id, currency, payable_on) include (amount_minor)
+create index ledger_payable on ledger_entry (company_id, influencer_id, currency, payable_on) include (amount_minor, order_id)
   where statement_id is null;
 -- Advances are paid when they are made: balances sum them.
 create index ledger_advance on ledger_entry (company_id, influencer_id, currency) include (amount_minor) where kind = 'advance';
@@ -440,3 +441,4 @@ create table sign_job (
   asked_at   timestamptz not null, -- last
   done_at    timestamptz not null  -- when their reports were looked at last
 );
+-- +goose StatementEnd

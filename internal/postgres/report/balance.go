@@ -38,10 +38,14 @@ var balances = `
 		sum(paid) as paid, sum(due) as due, sum(carried) as carried, sum(withheld) as withheld
 		from (
 			select influencer_id, currency, 0 as expected, 0 as review,
-				coalesce(sum(amount_minor) filter (where payable_on > @day::date), 0) as held,
-				coalesce(sum(amount_minor) filter (where payable_on <= @day::date), 0) as payable, 0 as paid, 0 as due, 0 as carried,
+				coalesce(sum(amount_minor) filter (where waits), 0) as held,
+				coalesce(sum(amount_minor) filter (where not waits), 0) as payable, 0 as paid, 0 as due, 0 as carried,
 				0 as withheld
-			from ledger_entry where company_id = @company_id and statement_id is null group by influencer_id, currency
+			from (
+				select influencer_id, currency, amount_minor,
+				payable_on > @day::date or ` + postgres.SetAside + ` as waits
+				from ledger_entry where company_id = @company_id and statement_id is null) open
+			group by influencer_id, currency
 			union all
 			select influencer_id, currency, 0, 0, 0, 0, -sum(amount_minor), 0, 0, 0 from ledger_entry
 			where company_id = @company_id and kind = 'advance' group by influencer_id, currency

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/postgres"
+	"github.com/tributary-io/tributary/internal/postgres/report"
+	"github.com/tributary-io/tributary/test/await"
+	"github.com/tributary-io/tributary/test/devtest"
 	"github.com/tributary-io/tributary/test/fixtures/reporttest"
 )
 
@@ -49,6 +53,18 @@ func TestBalances(t *testing.T) {
 	f("2026-03-30", 10, append([]string{"Ana Prado BRL 300 0 1070 0", "Ana Prado USD 0 0 500 0"}, bias...)...)
 	f("2026-03-31", 10, append([]string{"Ana Prado BRL 300 0 0 1070", "Ana Prado USD 0 0 0 500"}, bias...)...)
 	f("2026-03-31", 1, "Ana Prado BRL 300 0 0 1070")
+	fix.SetAside(live, "2")
+	fix.SetAside(fix.Store.Sandbox.CompanyID, "1")
+	f("2026-03-31", 10, append([]string{"Ana Prado BRL 300 0 70 1000", "Ana Prado USD 0 0 500 0"}, bias...)...)
+	list, err := fix.DB.Ledger(t.Context(), live, created.AddDate(0, 0, 40), commerce.LedgerFilter{State: "held"}, commerce.LedgerCursor{}, 10)
+	if err != nil || len(list) != 2 || list[0].OrderID != "2" || list[1].OrderID != "2" {
+		t.Errorf("held are %+v, %v", list, err)
+	}
+	left, err := fix.DB.PreviewStatements(t.Context(), commerce.Author{CompanyID: live, At: created.AddDate(0, 0, 40)},
+		commerce.Closing{EndDate: "2026-03-31"})
+	if err != nil || len(left) != 1 || left[0].TotalMinor.IntPart() != 1000 {
+		t.Errorf("a statement would have %+v, %v", left, err)
+	}
 }
 
 // What may be paid is what closed statements say is due, what they carry, and what none has. The parts add up to
@@ -95,5 +111,32 @@ func TestWhatMayBePaidIsSplit(t *testing.T) {
 	if totals, err = fix.DB.StatementTotals(t.Context(), live, commerce.StatementFilter{Name: "CÁI"}); err != nil ||
 		fmt.Sprint(totals) != "[{closed true BRL 1 3000}]" {
 		t.Errorf("%v, %v", totals, err)
+	}
+}
+
+// Balances read the entries that are in no statement from an index alone, with the order that may be set aside.
+func TestBalancesReadOpenEntriesFromAnIndex(t *testing.T) {
+	t.Parallel()
+	devtest.NotOnCitus(t, "its workers count what they read")
+	fix := reporttest.New(t)
+	live := fix.Store.Live.CompanyID
+	created := time.Date(2026, 3, 1, 15, 0, 0, 0, time.UTC)
+	fix.Put(reporttest.Order{CompanyID: live, ID: "1", InfluencerID: fix.Influencer(live, "Ana"), CommissionMinor: 100, Evidence: "coupon",
+		CreatedAt: created, TotalMinor: 1000})
+	fix.Multiply(live, "1", 3_000-1, 24*time.Hour)
+	fix.Analyze()
+	db, err := postgres.Open(t.Context(), fix.DSN+"&enable_seqscan=off&enable_bitmapscan=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := report.New(db).Balances(t.Context(), live, "2026-06-01", commerce.BalanceCursor{}, 10)
+	db.Close() // its connections' counts are written when they end
+	if err != nil || len(list) != 1 || list[0].PayableMinor.IntPart() != 300_000 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	await.Until(t, await.Long, func() bool { return fix.IndexReads("ledger_payable") >= 3_000 },
+		func() string { return "the entries were not read by ledger_payable" })
+	if n := fix.Count(`select idx_tup_fetch from pg_stat_user_indexes where indexrelname = 'ledger_payable'`); n != 0 {
+		t.Errorf("%d entries were looked up in the table", n)
 	}
 }

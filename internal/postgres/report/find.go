@@ -24,6 +24,23 @@ func searchedRows(companyID string) postgres.Rows[facts.Key] {
 	}
 }
 
+// calledOrders are the ids of orders that a text names: by id, name or number.
+const calledOrders = `
+			select f.order_id from orders f where f.company_id = @company_id and f.order_id = any(@texts)
+			union all select f.order_id from orders f where f.company_id = @company_id and f.name = any(@named)
+			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text`
+
+// addText adds the arguments of calledOrders.
+func addText(args pgx.NamedArgs, text string) pgx.NamedArgs {
+	texts := []string{text, strings.ToUpper(text), strings.ToLower(text)} // as shops write numbers; indexes have each text as it is
+	var named []string
+	for _, text := range texts {
+		named = append(named, text, "#"+text)
+	}
+	args["text"], args["texts"], args["named"] = text, texts, named
+	return args
+}
+
 // FindOrders looks for orders, the newest first.
 func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.OrderSearch) ([]commerce.Sale, error) {
 	keys := []facts.Key{facts.RuleKey(facts.KeyCode, fold.Code(s.Text))}
@@ -33,21 +50,13 @@ func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.Or
 	for _, phone := range s.Phone {
 		keys = append(keys, facts.Key{Kind: facts.KeyPhone, Value: phone})
 	}
-	texts := []string{s.Text, strings.ToUpper(s.Text), strings.ToLower(s.Text)} // as shops write numbers; indexes have each text as it is
-	var named []string
-	for _, text := range texts {
-		named = append(named, text, "#"+text)
-	}
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = @company_id and o.order_id in (
-			select f.order_id from orders f where f.company_id = @company_id and f.order_id = any(@texts)
-			union all select f.order_id from orders f where f.company_id = @company_id and f.name = any(@named)
-			union all select f.order_id from orders f where f.company_id = @company_id and f.number = @text
+`+calledOrders+`
 			union all select k.order_id from `+searchedRows(companyID).Unnest("s")+` cross join lateral (
 				select k.order_id from order_key k where `+postgres.OfKey("k", "s.digest", "s.kind", "s.key")+` offset 0) k)
 		order by o.created_at desc, o.order_id desc limit @limit`,
-		searchedRows(companyID).Args(keys,
-			pgx.NamedArgs{"company_id": companyID, "text": s.Text, "texts": texts, "named": named, "limit": s.Limit}))
+		searchedRows(companyID).Args(keys, addText(pgx.NamedArgs{"company_id": companyID, "limit": s.Limit}, s.Text)))
 	if err != nil {
 		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
 	}

@@ -20,8 +20,9 @@ func itemColumns(i *commerce.LedgerItem) postgres.Columns {
 }
 
 // entries are a company's ledger entries with their states. One in a statement is paid
-// where a statement of the same run is: that one was carried to it.
-const entries = `
+// where a statement of the same run is: that one was carried to it. of is more of their condition.
+func entries(of string) string {
+	return `
 	with paid as materialized (
 		select s.statement_id from statement s
 		join statement n on n.company_id = @company_id and n.influencer_id = s.influencer_id and n.currency = s.currency and n.run_id = s.run_id
@@ -30,14 +31,33 @@ const entries = `
 	select e.*, case when e.held then 'held' when e.paid then 'paid' else 'payable' end as state
 	from (
 		select *, statement_id is null
-		and payable_on > @day::date as held, coalesce(statement_id in (select statement_id from paid), false) as paid
+		and (payable_on > @day::date or ` + postgres.SetAside + `) as held,
+		coalesce(statement_id in (select statement_id from paid), false) as paid
 		from ledger_entry
 		where company_id = @company_id and (@influencer_id::uuid is null or influencer_id = @influencer_id)
-			and (@of::text is null or starts_with(order_id, @of) and (@of <> '' or not starts_with(order_id, E'\x01')))
+			and (@of::text is null or starts_with(order_id, @of) and (@of <> '' or not starts_with(order_id, E'\x01')))` + of + `
 			and (@from::timestamptz is null or at >= @from) and (@before::timestamptz is null or at < @before)
 			and (@after_at::timestamptz is null or (at, order_id, entry) < (@after_at, @after_order, @after_entry::int))) e
 	where @state::text is null or case @state when 'held' then e.held when 'paid' then e.paid else not e.held and not e.paid end
 	order by e.at desc, e.order_id desc, e.entry desc limit @most`
+}
+
+// ledgerOf lists entries with whose and for what they are.
+func ledgerOf(of string) string {
+	return `
+		select ` + postgres.List(itemColumns) + `
+		from (` + entries(of) + `) l
+		left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
+		left join cost k on k.company_id = @company_id and k.cost_id = l.cost_id
+		left join manual_entry m on m.company_id = @company_id and m.entry_id = l.cost_id
+		order by l.at desc, l.order_id desc, l.entry desc`
+}
+
+var (
+	ledgerOfAll = ledgerOf("")
+	// LedgerOfAccounts goes by the index ledger_account: entries of no order are few, or none, among very many.
+	LedgerOfAccounts = ledgerOf(` and starts_with(order_id, E'\x01')`)
+)
 
 // Ledger returns a company's ledger entries after a cursor, those posted last first; at
 // most limit. now says on which day an entry is held or payable.
@@ -51,13 +71,12 @@ func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, fi
 		"state": postgres.NullIfEmpty(filter.State), "of": beginningOf(filter.Of),
 		"from": dayStart(filter.From, 0, zone), "before": dayStart(filter.To, 1, zone),
 		"after_at": postgres.NullIfZero(after.At), "after_order": after.OrderID, "after_entry": after.Entry, "most": limit}
-	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), `
-		select `+postgres.List(itemColumns)+`
-		from (`+entries+`) l
-		left join influencer i on i.company_id = @company_id and i.influencer_id = l.influencer_id
-		left join cost k on k.company_id = @company_id and k.cost_id = l.cost_id
-		left join manual_entry m on m.company_id = @company_id and m.entry_id = l.cost_id
-		order by l.at desc, l.order_id desc, l.entry desc`, args)
+	var list []commerce.LedgerItem
+	if filter.Of == "" || filter.Of == commerce.OfOrder {
+		list, err = postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), ledgerOfAll, args)
+	} else {
+		list, err = postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), LedgerOfAccounts, args)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("postgres: ledger of %s: %w", companyID, postgres.Translate(err))
 	}

@@ -89,6 +89,9 @@ var (
 		join orders o on o.company_id = k.company_id and o.order_id = k.order_id`+orderJoins+`
 		where `+postgres.OfKeyAndHub("k", "@digest::bigint", "@kind", "@key", "0")+between("k"))
 
+	// ordersCalled goes by the indexes of ids, names and numbers: an array of ids leaves no other way, whatever the limit.
+	ordersCalled = newListing("o.created_at", fromOrders+" and o.order_id = any(array("+calledOrders+"))")
+
 	// changedOrders goes by the index payout_processed: an order that waits to be computed
 	// is listed once it is.
 	changedOrders = `
@@ -197,6 +200,8 @@ func ofListing[T any](ctx context.Context, r *Reader, companyID string, f commer
 	args["lo"], args["lo_id"], args["hi"], args["hi_id"] = low.At, low.OrderID, high.At, high.OrderID
 	pool, scan := r.db.Pool(), postgres.Scan(columns)
 	switch {
+	case f.Text != "":
+		list, err = postgres.Collect(ctx, pool, scan, statement(ordersCalled), addText(args, f.Text))
 	case f.Coupon != "":
 		addKey(args, companyID, f.Coupon)
 		list, err = postgres.Collect(ctx, pool, scan, statement(ordersOfKey), args)

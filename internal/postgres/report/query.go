@@ -63,10 +63,16 @@ var loaders = map[reports.Name][]func(r *reading, ctx context.Context) error{
 // query must have passed its Check. The error is reports.ErrTooManyRows where the report
 // would have too many rows.
 func (r *Reader) Report(ctx context.Context, q reports.Query) (*reports.Report, error) {
+	return r.reportAfter(ctx, q, nil)
+}
+
+// reportAfter is Report on a connection by which ask asks something before; ask may be nil.
+func (r *Reader) reportAfter(ctx context.Context, q reports.Query,
+	ask func(ctx context.Context, conn postgres.Querier) error) (*reports.Report, error) {
 	var report *reports.Report
 	var read, comparedTo *reading
 	var currencies []string
-	err := r.snapshot(ctx, func(tx pgx.Tx) error {
+	err := r.snapshotAfter(ctx, ask, func(tx pgx.Tx) error {
 		var timezone, currency string
 		var asOf time.Time
 		if err := tx.QueryRow(ctx, `select timezone, currency, now() from company where company_id = $1`, q.CompanyID).Scan(&timezone,

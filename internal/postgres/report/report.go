@@ -33,10 +33,23 @@ const largeReads = `select set_config('plan_cache_mode', 'force_custom_plan', tr
 
 // snapshot runs f in one snapshot, for statements that may read much.
 func (r *Reader) snapshot(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return r.db.Snapshot(ctx, func(tx pgx.Tx) error {
+	return r.db.Snapshot(ctx, largely(ctx, f))
+}
+
+// snapshotAfter is snapshot, on a connection by which ask asks something before; ask may be nil.
+func (r *Reader) snapshotAfter(ctx context.Context, ask func(ctx context.Context, conn postgres.Querier) error,
+	f func(tx pgx.Tx) error) error {
+	if ask == nil {
+		return r.snapshot(ctx, f)
+	}
+	return r.db.SnapshotAfter(ctx, lookTime, ask, largely(ctx, f))
+}
+
+func largely(ctx context.Context, f func(tx pgx.Tx) error) func(tx pgx.Tx) error {
+	return func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, largeReads); err != nil {
 			return err
 		}
 		return f(tx)
-	})
+	}
 }

@@ -189,8 +189,9 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 		if err := tx.QueryRow(ctx, `
 			select exists (select 1 from recompute where company_id = $1 and order_id = $2)
 				or exists (select 1 from recompute_span s join orders o on o.company_id = s.company_id
-					where s.company_id = $1 and o.order_id = $2 and o.created_at >= s.lo and (o.created_at, o.order_id) < (s.before_at, s.before_id))`,
-			companyID, orderID).Scan(&e.Recomputing); err != nil {
+					where s.company_id = $1 and o.order_id = $2 and o.created_at >= s.lo and (o.created_at, o.order_id) < (s.before_at, s.before_id)),
+				exists (select 1 from erased_order where company_id = $1 and order_id = $2)`,
+			companyID, orderID).Scan(&e.Recomputing, &e.Erased); err != nil {
 			return err
 		}
 		e.Ledger, err = postgres.Collect(ctx, tx, postgres.Scan(ledgerColumns), `

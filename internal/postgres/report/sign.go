@@ -61,10 +61,10 @@ var signOrders = `
 		where company_id = @company_id and created_at >= @lo::timestamptz and (created_at, order_id) < (@before::timestamptz, @before_id::text)
 			and day between @from::date and @to::date and status <> @cancelled and test is not true
 		order by created_at desc, order_id desc limit @most) o
-	left join payout p on p.company_id = o.company_id and p.order_id = o.order_id
-	left join influencer i on i.company_id = p.company_id and i.influencer_id = p.influencer_id
-	left join coupon k on k.company_id = p.company_id and k.coupon_id = p.coupon_id
-	left join order_personal n on n.company_id = o.company_id and n.order_id = o.order_id
+	left join payout p on p.company_id = @company_id and p.order_id = o.order_id
+	left join influencer i on i.company_id = @company_id and i.influencer_id = p.influencer_id
+	left join coupon k on k.company_id = @company_id and k.coupon_id = p.coupon_id
+	left join order_personal n on n.company_id = @company_id and n.order_id = o.order_id
 	order by o.created_at desc, o.order_id desc`
 
 // readSigns looks for signs in a company's orders of some days, YYYY-MM-DD in the store's

@@ -24,7 +24,7 @@ func (r *Reader) Signals(ctx context.Context, companyID string) (s commerce.Sign
 		select p.order_id, p.processed_at, o.body from (
 			select company_id, order_id, processed_at from payout where company_id = $1 and processed_at > '-infinity'
 			order by processed_at desc, order_id desc limit 1) p
-		join orders o on o.company_id = p.company_id and o.order_id = p.order_id`, companyID).
+		join orders o on o.company_id = $1 and o.order_id = p.order_id`, companyID).
 		Scan(&s.OrderID, &s.OrderAt, bytesScanner(func(stored []byte) error {
 			order, err := facts.UnpackOrder(stored)
 			s.Order = order.Name.Or("")

@@ -207,12 +207,17 @@ func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, aske
 	args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "as_of": report.AsOf, "orders_at": postgres.NullIfZero(mark.orders),
 		"rules_rev": mark.rules,
 		"body":      body}
-	if _, err := r.db.Pool().Exec(ctx, `
-		insert into sign_report as s (company_id, start_date, end_date, asked_at, as_of, orders_at, rules_rev, body)
-		values (@company_id, @from::date, @to::date, @as_of, @as_of, @orders_at, @rules_rev, @body)
-		on conflict (company_id, start_date, end_date)
-			do update set as_of = excluded.as_of, orders_at = excluded.orders_at, rules_rev = excluded.rules_rev, body = excluded.body
-			where s.as_of < excluded.as_of`, args); err != nil {
+	if err := r.db.InTx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			insert into sign_report as s (company_id, start_date, end_date, asked_at, as_of, orders_at, rules_rev, body)
+			values (@company_id, @from::date, @to::date, @as_of, @as_of, @orders_at, @rules_rev, @body)
+			on conflict (company_id, start_date, end_date)
+				do update set as_of = excluded.as_of, orders_at = excluded.orders_at, rules_rev = excluded.rules_rev, body = excluded.body
+				where s.as_of < excluded.as_of`, args); err != nil {
+			return err
+		}
+		return tellLeaks(ctx, tx, companyID, from, to, report)
+	}); err != nil {
 		return nil, err
 	}
 	if !asked {
@@ -228,6 +233,14 @@ func (r *Reader) makeSigns(ctx context.Context, companyID, from, to string, aske
 // as the orders, one after the other: of the next companies, at most limit, that are due.
 // More than one process may call it.
 func (r *Reader) RenewSigns(ctx context.Context, limit int) error {
+	err := r.renewNext(ctx, limit)
+	if leaks := r.lookForLeaks(ctx, limit); leaks != nil { // afterwards, and in any case: nobody waits for these
+		err = errors.Join(err, fmt.Errorf("postgres: leaks to tell of: %w", postgres.Translate(leaks)))
+	}
+	return err
+}
+
+func (r *Reader) renewNext(ctx context.Context, limit int) error {
 	for range limit {
 		company, err := r.nextSigns(ctx)
 		if err != nil || company == "" {

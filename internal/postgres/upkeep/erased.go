@@ -24,6 +24,13 @@ func (t *Erasure) BeginErasures(ctx context.Context, companyID string, erasureID
 		pgx.NamedArgs{"company_id": companyID, "erasure_ids": ids, "first": int16(facts.EraseFindOrders), "waits": int16(facts.EraseWaits)})
 }
 
+// BeginErasuresBefore lets those begin that were asked for before then and wait for their records: they are lost.
+func (t *Erasure) BeginErasuresBefore(ctx context.Context, companyID string, before time.Time) error {
+	return postgres.Exec(ctx, t.tx, "begin erasures before",
+		`update erasure set phase = @first where company_id = @company_id and phase = @waits and asked_at < @before`,
+		pgx.NamedArgs{"company_id": companyID, "first": int16(facts.EraseFindOrders), "waits": int16(facts.EraseWaits), "before": before})
+}
+
 // digestRow is one row of erased_key.
 type digestRow struct{ digest []byte }
 

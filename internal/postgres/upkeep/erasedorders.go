@@ -16,19 +16,23 @@ import (
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
 )
 
-// FindErasedOrders adds orders that have one of the person's keys, and of which a version
-// came before the erasure was asked for; at most limit. It returns how many.
+// FindErasedOrders adds orders that have one of the person's keys, or are of the shop whose
+// customers are erased, and of which a version came before the erasure was asked for; at most
+// limit. It returns how many.
 func (t *Erasure) FindErasedOrders(ctx context.Context, companyID string, e *erasure.Erasure, limit int) (int, error) {
 	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], `
 		with found as (
 			insert into erased_order (company_id, order_id, erasure_id)
 			select distinct k.company_id, k.order_id, @erasure_id::uuid
 			from (
-				select company_id, kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from erasure_key
-				where company_id = @company_id and erasure_id = @erasure_id::uuid offset 0) p
-			join order_key k on `+postgres.OfKey("k", "p.digest", "p.kind", "p.key")+`
-			where k.company_id = @company_id
-				and (exists (select 1 from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
+				select k.company_id, k.order_id from (
+					select company_id, kind, key, `+postgres.KeyDigest("kind", "key")+` as digest from erasure_key
+					where company_id = @company_id and erasure_id = @erasure_id::uuid offset 0) p
+				join order_key k on `+postgres.OfKey("k", "p.digest", "p.kind", "p.key")+`
+				where k.company_id = @company_id
+				union all
+				select company_id, order_id from shop_order where company_id = @company_id and erasure_id = @erasure_id::uuid) k
+			where (exists (select 1 from order_version v where v.company_id = @company_id and v.order_id = k.order_id and v.accepted_at <= @asked_at)
 					or exists (select 1 from orders o where o.company_id = @company_id and o.order_id = k.order_id and o.accepted_at <= @asked_at))
 				and not exists (select 1 from erased_order d where d.company_id = @company_id and d.order_id = k.order_id)
 			limit @most

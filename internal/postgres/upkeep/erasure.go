@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/upkeep/erasure"
@@ -35,15 +36,17 @@ func ErasureIn(tx pgx.Tx, facts Facts) *Erasure { return &Erasure{facts, tx} }
 func (t *Erasure) NextErasure(ctx context.Context, companyID string) (*erasure.Erasure, error) {
 	e, err := postgres.One(ctx, t.tx, func(row pgx.CollectableRow) (e erasure.Erasure, err error) {
 		var id *[16]byte
-		err = row.Scan(&e.ErasureID, &e.AskedAt, (*[]byte)(&e.Salt), &e.Phase, postgres.ZeroIfNull(&e.After.At), &id, &e.OrderID)
+		err = row.Scan(&e.ErasureID, &e.AskedAt, (*[]byte)(&e.Salt), &e.Phase, postgres.ZeroIfNull(&e.After.At), &id, &e.OrderID, &e.LaterLooks)
 		if id != nil {
 			e.After.ID = *id
 		}
 		return e, err
 	}, `
-		select erasure_id::text, asked_at, salt, phase, event_at, event_id, coalesce(order_id, '') from erasure
+		select erasure_id::text, asked_at, salt, phase, event_at, event_id, coalesce(order_id, ''), kinds = @shop and exists (
+			select 1 from erasure n where n.company_id = @company_id and n.done_at is null and (n.rev, n.erasure_id) > (e.rev, e.erasure_id))
+		from erasure e
 		where company_id = @company_id and done_at is null and phase <> @waits order by rev, erasure_id limit 1`,
-		pgx.NamedArgs{"company_id": companyID, "waits": int16(facts.EraseWaits)})
+		pgx.NamedArgs{"company_id": companyID, "waits": int16(facts.EraseWaits), "shop": commerce.ErasedShop})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
@@ -80,13 +83,16 @@ func (t *Erasure) MoveErasure(ctx context.Context, companyID string, e *erasure.
 }
 
 // EndErasure forgets what was known of the person, and reports that were made of the person's
-// orders and visits: they are made anew when somebody asks for them.
+// orders and visits: they are made anew when somebody asks for them. From then on the erasure waits for exported files alone.
 func (t *Erasure) EndErasure(ctx context.Context, companyID string, e *erasure.Erasure, now time.Time) error {
 	args := argsOf(companyID, e, nil)
 	return errors.Join(
 		postgres.Exec(ctx, t.tx, "forget a person's keys", endKeys, args),
 		postgres.Exec(ctx, t.tx, "forget a person's visitors", endVisitors, args),
+		postgres.Exec(ctx, t.tx, "forget a shop's orders", endShop, args),
+		postgres.Exec(ctx, t.tx, "ask again for a shop's orders", endShopAgain, args),
 		postgres.Exec(ctx, t.tx, "forget reports of signs", endSigns, pgx.NamedArgs{"company_id": companyID}),
+		postgres.Exec(ctx, t.tx, "wait for exported files", waitForFiles, argsOf(companyID, e, pgx.NamedArgs{"kinds": commerce.PersonalExports})),
 		postgres.Exec(ctx, t.tx, "forget a person's salt", endSalt, argsOf(companyID, e, pgx.NamedArgs{"now": now})),
 	)
 }
@@ -94,8 +100,20 @@ func (t *Erasure) EndErasure(ctx context.Context, companyID string, e *erasure.E
 const (
 	endKeys     = `delete from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid`
 	endVisitors = `delete from erasure_visitor where company_id = @company_id and erasure_id = @erasure_id::uuid`
-	endSigns    = `delete from sign_report where company_id = @company_id`
-	endSalt     = `
+	endShop     = `
+		delete from shop_order o where o.company_id = @company_id and o.erasure_id = @erasure_id::uuid
+			and exists (select 1 from erased_order e where e.company_id = @company_id and e.order_id = o.order_id)`
+	// What is not stored yet is on its way: the next erasure of the shop has it.
+	endShopAgain = `update shop_order set erasure_id = null where company_id = @company_id and erasure_id = @erasure_id::uuid`
+	// All of the person's was removed in transactions before this one: a run of an export that begins after it writes files
+	// without the person.
+	waitForFiles = `
+		insert into erasure_export (company_id, erasure_id, export_id, kind, begun)
+		select x.company_id, @erasure_id::uuid, x.export_id, x.kind, x.begun from export x
+		where x.company_id = @company_id and x.kind = any(@kinds) and x.forgotten_at is null
+		on conflict (company_id, erasure_id, export_id, kind) do nothing`
+	endSigns = `delete from sign_report where company_id = @company_id`
+	endSalt  = `
 		update erasure set salt = null, event_at = null, event_id = null, order_id = null, done_at = @now
 		where company_id = @company_id and erasure_id = @erasure_id::uuid`
 )

@@ -82,6 +82,9 @@ func (t Statements) InsertPayments(ctx context.Context, companyID string, paymen
 		} else {
 			err = postgres.Exec(ctx, t.tx, "store payments", insertPayments, args)
 		}
+		if err == nil {
+			err = t.tell(ctx, companyID, commerce.StatementIsPaid, payments[:n]...)
+		}
 		if err != nil {
 			return err
 		}
@@ -189,7 +192,8 @@ func (t Statements) Next(ctx context.Context, companyID string) (*statements.Sta
 }
 
 // Freeze puts ledger entries of a statement's influencer and currency into the
-// statement, at most limit: those that are in none and may be paid by its last day. What the statement prints of an order,
+// statement, at most limit: those that are in none, may be paid by its last day and are of no
+// order that is set aside. What the statement prints of an order,
 // and the day of an entry of no order, stay with an entry from then on. It returns how many there were.
 func (t Statements) Freeze(ctx context.Context, companyID string, s statements.Statement, limit int) (int, error) {
 	rows, err := postgres.Collect(ctx, t.tx, pgx.RowTo[int], `
@@ -205,7 +209,7 @@ func (t Statements) Freeze(ctx context.Context, companyID string, s statements.S
 		from (
 			select order_id, entry, cost_id from ledger_entry
 			where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and statement_id is null
-			and payable_on <= @end_date::date
+			and payable_on <= @end_date::date and not `+postgres.SetAsideOfStatement+`
 			order by payable_on limit @most) f
 		left join orders o on o.company_id = @company_id and o.order_id = f.order_id
 		left join payout p on p.company_id = @company_id and p.order_id = f.order_id
@@ -319,7 +323,7 @@ func (t Statements) Close(ctx context.Context, companyID string, now time.Time, 
 			"pix_by": postgres.NullIfEmpty(c.Parties.PixChanged.Actor)}); err != nil {
 		return err
 	}
-	return postgres.Exec(ctx, t.tx, "close a statement", `
+	if err := postgres.Exec(ctx, t.tx, "close a statement", `
 		update statement set closed_at = @now::timestamptz,
 			number = (select coalesce(max(n.number), 0) + 1 from statement n where n.company_id = @company_id and n.number is not null),
 			start_date = @start_date::date, opening_minor = @opening::numeric,
@@ -329,7 +333,21 @@ func (t Statements) Close(ctx context.Context, companyID string, now time.Time, 
 		where company_id = @company_id and statement_id = @statement_id and closed_at is null`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": c.StatementID, "now": now, "start_date": c.StartDate, "opening": whole(c.Opening),
 			"total":   whole(c.Total),
-			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest})
+			"entries": c.Entries, "lines": c.Lines, "carried": c.Carried, "run_id": c.RunID, "digest": c.Digest}); err != nil {
+		return err
+	}
+	return t.tell(ctx, companyID, commerce.StatementIsClosed, statements.Payment{StatementID: c.StatementID})
+}
+
+// tell writes the events of statements for the company's other systems.
+func (t Statements) tell(ctx context.Context, companyID string, what commerce.EventType, of ...statements.Payment) error {
+	return postgres.Tell(ctx, t.tx, companyID, func() ([]commerce.Event, error) {
+		ids := make([]string, len(of))
+		for i := range of {
+			ids[i] = of[i].StatementID
+		}
+		return postgres.StatementEvents(ctx, t.tx, companyID, ids, what)
+	})
 }
 
 // whole is a whole number as an argument of type numeric.

@@ -55,6 +55,7 @@ type Store interface {
 // internal/postgres/upkeep.Erasure is one, and describes each method.
 type Known interface {
 	BeginErasures(ctx context.Context, companyID string, erasureIDs []string) error
+	BeginErasuresBefore(ctx context.Context, companyID string, before time.Time) error
 	ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error)
 	ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error)
 	EraseLate(ctx context.Context, companyID string, orders []LateOrder) error
@@ -101,6 +102,9 @@ type Erasure struct {
 	Phase     facts.ErasurePhase
 	After     Cursor // how far the phase has come
 	OrderID   string // likewise, of facts.EraseFindVersions
+	// LaterLooks tells that it is a shop's, and that another erasure comes after it, which looks at all events that no visitor has,
+	// too: by the keys of all erased persons.
+	LaterLooks bool
 }
 
 // next moves an erasure to a phase.

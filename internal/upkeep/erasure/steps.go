@@ -84,9 +84,11 @@ func (t *Turn) findVersions(ctx context.Context, e *Erasure) error {
 	if err != nil {
 		return err
 	}
-	last, looked, err := t.FindErasedVersions(ctx, t.Company, e, keys, erasedVersions)
-	if err != nil {
-		return err
+	last, looked := "", 0
+	if len(keys) > 0 { // none: its orders are known by the shop that they came from
+		if last, looked, err = t.FindErasedVersions(ctx, t.Company, e, keys, erasedVersions); err != nil {
+			return err
+		}
 	}
 	if e.OrderID = last; looked == erasedVersions {
 		return nil
@@ -246,22 +248,25 @@ func (t *Turn) endVisitor(ctx context.Context, e *Erasure, v Visitor) error {
 
 // eraseUnread removes the person's events that no visitor has, and bots' that name the
 // person: no observation leads to them, so all events are looked at. Then orders that came
-// after the erasure was asked for are computed without what was removed.
+// after the erasure was asked for are computed without what was removed. Of a shop's erasures the last
+// looks at the events for all of them.
 func (t *Turn) eraseUnread(ctx context.Context, e *Erasure) (done Done, err error) {
-	list, last, looked, err := t.UnreadEvents(ctx, t.Company, e.After.ID, unreadEvents)
-	if err != nil {
-		return done, err
-	}
-	gone, err := EventsOf(ctx, t.Known, t.Company, list)
-	if err != nil {
-		return done, err
-	}
-	done.Events = len(gone)
-	if err := t.DeleteEvents(ctx, t.Company, gone); err != nil {
-		return done, err
-	}
-	if e.After.ID = last; looked == unreadEvents {
-		return done, nil
+	if !e.LaterLooks {
+		list, last, looked, err := t.UnreadEvents(ctx, t.Company, e.After.ID, unreadEvents)
+		if err != nil {
+			return done, err
+		}
+		gone, err := EventsOf(ctx, t.Known, t.Company, list)
+		if err != nil {
+			return done, err
+		}
+		done.Events = len(gone)
+		if err := t.DeleteEvents(ctx, t.Company, gone); err != nil {
+			return done, err
+		}
+		if e.After.ID = last; looked == unreadEvents {
+			return done, nil
+		}
 	}
 	e.next(facts.EraseOrders)
 	done.Queued, err = t.QueueAround(ctx, t.Company, e, facts.Cause{Kind: facts.CauseSnapshot})

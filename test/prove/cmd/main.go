@@ -21,19 +21,26 @@ import (
 	"github.com/tributary-io/tributary/internal/atomicfile"
 	"github.com/tributary-io/tributary/test/kafkadist"
 	"github.com/tributary-io/tributary/test/prove"
+	"github.com/tributary-io/tributary/test/prove/analysis"
+	"github.com/tributary-io/tributary/test/prove/capacity"
 	"github.com/tributary-io/tributary/test/prove/citus"
+	"github.com/tributary-io/tributary/test/prove/cluster"
 	"github.com/tributary-io/tributary/test/prove/edgefault"
 	"github.com/tributary-io/tributary/test/prove/equivalence"
 	"github.com/tributary-io/tributary/test/prove/files"
 	"github.com/tributary-io/tributary/test/prove/processing"
+	"github.com/tributary-io/tributary/test/prove/shops"
 	"github.com/tributary-io/tributary/test/prove/simulated"
+	"github.com/tributary-io/tributary/test/prove/upgrade"
 	"github.com/tributary-io/tributary/test/prove/visits"
+	"github.com/tributary-io/tributary/test/prove/webhooks"
 )
 
 // sections are all of them, in the page's order.
 func sections() []prove.Section {
 	all := append([]prove.Section{edgefault.Section(), simulated.Section()}, processing.Sections()...)
-	return append(all, randomSection(), citus.Section(), visits.Section(), equivalence.Section(visits.Browser), files.Section())
+	return append(all, shops.Section(), webhooks.Section(), randomSection(), cluster.Section(), citus.Section(), citus.LoadSection(),
+		visits.Section(), equivalence.Section(visits.Browser), files.Section(), analysis.Section(), upgrade.Section(), capacity.Section())
 }
 
 func main() {
@@ -53,6 +60,9 @@ type options struct {
 	binary string
 	docs   string
 	citus  string
+	tool   string
+	lives  int
+	lasts  time.Duration
 	list   bool
 }
 
@@ -66,6 +76,11 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.citus, "citus", "",
 		"connection string of the coordinator of a Citus cluster, such as postgres://postgres@127.0.0.1:5432/tributary; empty: its cases "+
 			"are not run")
+	flags.StringVar(&o.tool, "citus-tool", "",
+		"directory with the programs citus-up and citus-down, which start and end nodes of a Citus cluster (test/prove); empty: the section "+
+			"citus-load is not run")
+	flags.IntVar(&o.lives, "lives", 0, "of orders in each connected shop; 0: 1,000")
+	flags.DurationVar(&o.lasts, "for", 0, "how long the faults of the section cluster come, such as 1h; 0: each once")
 	flags.BoolVar(&o.list, "list", false, "list the cases and end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -115,7 +130,8 @@ func (o options) prove(ctx context.Context) (err error) {
 		Seed: o.seed, Kafka: kafkadist.Version, Go: runtime.Version(), Machine: prove.Machine(),
 	}
 	env := func(section, name string) prove.Env {
-		return prove.Env{Binary: o.binary, Dir: filepath.Join(dir, section+"-"+name), Seed: o.seed, Citus: o.citus, Say: say}
+		return prove.Env{Binary: o.binary, Dir: filepath.Join(dir, section+"-"+name), Seed: o.seed, Citus: o.citus, CitusTool: o.tool,
+			Lives: o.lives, For: o.lasts, Chosen: chosen, Say: say}
 	}
 	failed, err := prove.Do(ctx, sections(), chosen, record, info, env, func() error { return write(record, page, data) })
 	fmt.Println()

@@ -9,6 +9,9 @@ import (
 	"github.com/tributary-io/tributary/test/prove"
 )
 
+// young are sections whose first whole run without a problem is not in the record yet.
+var young = map[string]bool{}
+
 // The page says what the record holds, and what it says holds.
 func TestTheProofPageIsWhatWasSeen(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
@@ -28,6 +31,9 @@ func TestTheProofPageIsWhatWasSeen(t *testing.T) {
 		t.Error("docs/proof.md is not what docs/proof.json makes: run go run ./test/prove/cmd for a case")
 	}
 	for _, section := range sections() {
+		if young[section.Name] && len(record.Sections[section.Name]) == 0 {
+			continue
+		}
 		for _, c := range section.Cases {
 			line, there := record.Sections[section.Name][c.Name]
 			if !there || len(line.Problems) > 0 {

@@ -6,13 +6,10 @@ import (
 	"syscall"
 )
 
-// smallDiskBytes is enough for some seconds of events.
-const smallDiskBytes = 4 << 20
-
-// smallDisk puts a small file system in memory over a directory. end takes it
+// SmallDisk puts a file system of so many bytes, in memory, over a directory. end takes it
 // away. ErrNoRights if we may not.
-func smallDisk(dir string) (end func() error, err error) {
-	err = syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", smallDiskBytes))
+func SmallDisk(dir string, bytes int) (end func() error, err error) {
+	err = syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", bytes))
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		return nil, ErrNoRights
 	}

@@ -2,4 +2,5 @@
 
 package edgefault
 
-func smallDisk(string) (end func() error, err error) { return nil, ErrNoRights }
+// SmallDisk needs Linux.
+func SmallDisk(string, int) (end func() error, err error) { return nil, ErrNoRights }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/dev/child"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
@@ -36,12 +37,11 @@ var secret = strings.Repeat("h", 48)
 const patience = 2 * time.Minute
 
 func newEdgeProcess(binary, dir, spool string, brokers []string) (*edgeProcess, error) {
-	listener, err := kafkadist.ListenLow()
+	addrs, err := kafkadist.FreeAddrs(1)
 	if err != nil {
 		return nil, err
 	}
-	defer listener.Close() // the edge listens there
-	return &edgeProcess{binary: binary, dir: dir, addr: listener.Addr().String(), brokers: brokers, spool: spool}, nil
+	return &edgeProcess{binary: binary, dir: dir, addr: addrs[0], brokers: brokers, spool: spool}, nil
 }
 
 func (e *edgeProcess) url() string { return "http://" + e.addr }
@@ -184,22 +184,7 @@ func (e *edgeProcess) get(ctx context.Context, path string) ([]byte, error) {
 
 // until asks again and again until ok, for patience at most. An error of ok ends it.
 func until(ctx context.Context, what string, ok func() (bool, error)) error {
-	const pause = 20 * time.Millisecond
-	deadline := time.Now().Add(patience)
-	for {
-		done, err := ok()
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", what, err)
-		case done:
-			return nil
-		case time.Now().After(deadline):
-			return fmt.Errorf("not within %v: %s", patience, what)
-		}
-		if err := hold(ctx, pause); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
+	return await.Poll(ctx, what, 20*time.Millisecond, patience, ok)
 }
 
 // hold lets a state last for a time.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/wire"
 )
 
 // Fault is one thing that goes wrong while events come.
@@ -16,7 +18,7 @@ type Fault struct {
 	Proxied   bool // a proxy stands between the edge and each broker
 	SmallDisk bool // the spool's disk is small
 
-	shape func(*shape) // changes the load; nil: none
+	shape func(*Shape) // changes the load; nil: none
 	do    func(ctx context.Context, s *stand) error
 	// happened is an error if the fault did not show: then nothing is proven.
 	happened func(s *stand) error
@@ -24,7 +26,7 @@ type Fault struct {
 
 // Size is how much load there is and how long faults last.
 type Size struct {
-	shape   shape
+	shape   Shape
 	between int           // events that are acknowledged before, after and between faults
 	rounds  int           // of faults that are short
 	stopped time.Duration // a process that is stopped
@@ -36,7 +38,7 @@ type Size struct {
 // Full is the size of `make prove`, about 700 events a second.
 func Full() Size {
 	return Size{
-		shape:   shape{companies: 8, clients: 4, batch: 5, pause: 100 * time.Millisecond},
+		shape:   Shape{Companies: 8, Clients: 4, Batch: 5, Pause: 100 * time.Millisecond},
 		between: 3000, rounds: 3, stopped: 15 * time.Second, gone: time.Minute, cut: 20 * time.Second, moves: 10,
 	}
 }
@@ -73,13 +75,13 @@ func Faults() []Fault {
 	}
 }
 
-func fullLoad(s *shape) { s.pause /= 10 }
+func fullLoad(s *Shape) { s.Pause /= 10 }
 
-func slowClients(s *shape) { s.slow = 64 }
+func slowClients(s *Shape) { s.Slow = 64 }
 
 func held(s *stand) error {
 	for _, p := range s.proxies {
-		if p.up.held.Load()+p.down.held.Load() > 0 {
+		if p.Up.held.Load()+p.Down.held.Load() > 0 {
 			return nil
 		}
 	}
@@ -119,10 +121,10 @@ func (s *stand) restartBrokers(ctx context.Context) func() error {
 // outage begins a fault, lets it last for a time and until the edge spools, and
 // ends it.
 func (s *stand) outage(ctx context.Context, d time.Duration, begin, end func() error) error {
-	before := s.load.spooled.Load()
+	before := s.load.Spooled.Load()
 	return steps(begin, s.hold(ctx, d),
 		func() error {
-			return until(ctx, "events are spooled", func() (bool, error) { return s.load.spooled.Load() > before, nil })
+			return until(ctx, "events are spooled", func() (bool, error) { return s.load.Spooled.Load() > before, nil })
 		},
 		end)
 }
@@ -184,7 +186,7 @@ func leadersKilled(ctx context.Context, s *stand) error {
 		s.cluster.Brokers[leader].Kill()
 		err = steps(s.hold(ctx, s.size.cut/4),
 			func() error { return s.cluster.Brokers[leader].Restart(ctx) },
-			func() error { return s.awaitInSync(ctx) },
+			func() error { return s.cluster.AwaitInSync(ctx, wire.TopicEvents) },
 			func() error { return s.awaitAcked(ctx, s.size.between) })
 		if err != nil {
 			return err
@@ -196,7 +198,7 @@ func leadersKilled(ctx context.Context, s *stand) error {
 func leadersMoved(ctx context.Context, s *stand) error {
 	moved := 0
 	for range s.size.moves {
-		n, err := s.moveLeaders(ctx)
+		n, err := s.cluster.MoveLeaders(ctx, wire.TopicEvents)
 		if err != nil {
 			return err
 		}
@@ -217,7 +219,7 @@ func rolling(ctx context.Context, s *stand) error {
 		broker.Stop()
 		err := steps(
 			func() error { return broker.Restart(ctx) },
-			func() error { return s.awaitInSync(ctx) },
+			func() error { return s.cluster.AwaitInSync(ctx, wire.TopicEvents) },
 			func() error { return s.awaitAcked(ctx, s.size.between/3) })
 		if err != nil {
 			return err
@@ -279,8 +281,8 @@ func partition(ctx context.Context, s *stand) error {
 	}
 	p := s.proxies[leader]
 	return s.outage(ctx, s.size.cut,
-		func() error { p.up.shut(); p.down.shut(); return nil },
-		func() error { p.up.release(); p.down.release(); return nil })
+		func() error { p.Up.Shut(); p.Down.Shut(); return nil },
+		func() error { p.Up.Release(); p.Down.Release(); return nil })
 }
 
 // answersLost resets the connections at its end, so that the answers that were
@@ -289,15 +291,15 @@ func answersLost(ctx context.Context, s *stand) error {
 	p := s.proxies[0]
 	return s.rounds(ctx, func() error {
 		return s.outage(ctx, s.size.cut/4,
-			func() error { p.down.shut(); return nil },
-			func() error { p.sever(); p.down.release(); return nil })
+			func() error { p.Down.Shut(); return nil },
+			func() error { p.Sever(); p.Down.Release(); return nil })
 	})
 }
 
 // diskFull kills the edge too: its next life begins with a full disk, so it is not
 // ready.
 func diskFull(ctx context.Context, s *stand) error {
-	someRefused := func() error { return s.awaitMore(ctx, "refused", s.size.between/100, s.load.refused.Load) }
+	someRefused := func() error { return s.awaitMore(ctx, "refused", s.size.between/100, s.load.Refused.Load) }
 	return steps(s.writeSnapshot(ctx),
 		s.killBrokers, someRefused, s.hold(ctx, s.size.stopped/3),
 		s.edge.kill, func() error { return s.edge.startUntil(ctx, "/healthz") }, someRefused,

@@ -17,21 +17,21 @@ import (
 	"github.com/tributary-io/tributary/test/prove/history"
 )
 
-// shape is how much is sent, and how.
-type shape struct {
-	companies int
-	clients   int           // of each company
-	batch     int           // most events of a request
-	pause     time.Duration // mean wait of a client between two requests
-	slow      int           // clients more, over all companies, with slow connections
+// Shape is how much is sent, and how.
+type Shape struct {
+	Companies int
+	Clients   int           // of each company
+	Batch     int           // most events of a request
+	Pause     time.Duration // mean wait of a client between two requests
+	Slow      int           // clients more, over all companies, with slow connections
 }
 
-// load is clients that send events until they are told to end. Each sends its
+// Load is clients that send events until they are told to end. Each sends its
 // next request once the last one is over. Three of four send a request again
 // until it is acknowledged, as our SDK does; the fourth gives it up after the
 // first failure, and nobody knows what became of it.
-type load struct {
-	shape     shape
+type Load struct {
+	shape     Shape
 	seed      uint64
 	url       string
 	companies []string
@@ -41,7 +41,7 @@ type load struct {
 	ending    chan struct{} // closed: no new request
 	cancel    context.CancelFunc
 
-	acked, spooled, refused atomic.Int64 // events; events; answers with 503
+	Acked, Spooled, Refused atomic.Int64 // events; events; answers with 503
 
 	mu     sync.Mutex
 	events []history.Event
@@ -52,29 +52,36 @@ type load struct {
 // settleTime bounds how long a request is sent again after the load has ended.
 const settleTime = time.Minute
 
-func newLoad(s shape, seed uint64, url string, companies []string) *load {
-	return &load{shape: s, seed: seed, url: url, companies: companies, ending: make(chan struct{}), acks: map[string][]time.Duration{}}
+// NewLoad sends to an edge's, or a balancer's, address.
+func NewLoad(s Shape, seed uint64, url string, companies []string) *Load {
+	return &Load{shape: s, seed: seed, url: url, companies: companies, ending: make(chan struct{}), acks: map[string][]time.Duration{}}
 }
 
-// start begins to send; end ends it.
-func (l *load) start(ctx context.Context) {
+// Events are those of the requests that are over. Call it after End.
+func (l *Load) Events() []history.Event { return l.events }
+
+// Odd are answers that no fault explains. Call it after End.
+func (l *Load) Odd() []string { return l.odd }
+
+// Start begins to send; End ends it.
+func (l *Load) Start(ctx context.Context) {
 	l.began = time.Now()
 	ctx, l.cancel = context.WithCancel(ctx)
 	for c, company := range l.companies {
-		for n := range l.shape.clients {
-			number := c*l.shape.clients + n
+		for n := range l.shape.Clients {
+			number := c*l.shape.Clients + n
 			l.clients.Go(func() { l.client(ctx, number, company, newQuick()) })
 		}
 	}
-	for n := range l.shape.slow {
-		number := len(l.companies)*l.shape.clients + n
+	for n := range l.shape.Slow {
+		number := len(l.companies)*l.shape.Clients + n
 		company := l.companies[n%len(l.companies)]
 		l.clients.Go(func() { l.client(ctx, number, company, slow{random: l.random(number, 2)}) })
 	}
 }
 
-// end returns once every client has ended.
-func (l *load) end() {
+// End returns once every client has ended.
+func (l *Load) End() {
 	l.lasted = time.Since(l.began)
 	close(l.ending)
 	bound := time.AfterFunc(settleTime, l.cancel)
@@ -83,16 +90,24 @@ func (l *load) end() {
 	l.cancel()
 }
 
-func (l *load) random(client int, purpose uint64) *rand.Rand {
+// Stop ends all at once: what is under way is given up.
+func (l *Load) Stop() {
+	if l.cancel != nil {
+		l.cancel()
+		l.clients.Wait()
+	}
+}
+
+func (l *Load) random(client int, purpose uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(l.seed, uint64(client)<<8|purpose)) //nolint:gosec // a run is repeated by its seed
 }
 
 // client is one client's life.
-func (l *load) client(ctx context.Context, number int, company string, by sender) {
+func (l *Load) client(ctx context.Context, number int, company string, by sender) {
 	defer by.close()
 	random := l.random(number, 1)
 	givesUp := number%4 == 3
-	sent, pause := 0, l.shape.pause
+	sent, pause := 0, l.shape.Pause
 	for {
 		select {
 		case <-ctx.Done():
@@ -103,7 +118,7 @@ func (l *load) client(ctx context.Context, number int, company string, by sender
 		}
 		events := l.newEvents(random, company, number, &sent)
 		body := bodyOf(company, events)
-		pause = l.shape.pause
+		pause = l.shape.Pause
 		if !l.request(ctx, random, events, body, by, givesUp) {
 			pause = max(pause, time.Second) // an outage is not filled with what nobody sends again
 		}
@@ -112,7 +127,7 @@ func (l *load) client(ctx context.Context, number int, company string, by sender
 
 // request sends a request until it is acknowledged or given up, and notes it. It
 // tells whether it was acknowledged.
-func (l *load) request(ctx context.Context, random *rand.Rand, events []history.Event, body []byte, by sender, givesUp bool) bool {
+func (l *Load) request(ctx context.Context, random *rand.Rand, events []history.Event, body []byte, by sender, givesUp bool) bool {
 	invoked := time.Since(l.began)
 	for {
 		answer, err := by.send(ctx, l.url, body)
@@ -134,7 +149,7 @@ func (l *load) request(ctx context.Context, random *rand.Rand, events []history.
 }
 
 // judge tells whether an answer acknowledges each of the events.
-func (l *load) judge(events []history.Event, a answer) bool {
+func (l *Load) judge(events []history.Event, a answer) bool {
 	if len(a.results) != len(events) {
 		l.strange(fmt.Sprintf("%d results for %d events", len(a.results), len(events)))
 		return false
@@ -148,10 +163,10 @@ func (l *load) judge(events []history.Event, a answer) bool {
 	return true
 }
 
-func (l *load) noteFailure(a answer) {
+func (l *Load) noteFailure(a answer) {
 	switch {
 	case a.status == 503:
-		l.refused.Add(1)
+		l.Refused.Add(1)
 	case a.status == 408 || a.status == 200: // too slow; judged already
 	default:
 		l.strange(fmt.Sprintf("an answer with status %d", a.status))
@@ -159,7 +174,7 @@ func (l *load) noteFailure(a answer) {
 }
 
 // strange keeps the first few.
-func (l *load) strange(what string) {
+func (l *Load) strange(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.odd) < 5 {
@@ -169,7 +184,7 @@ func (l *load) strange(what string) {
 
 // note keeps the events of a request that is over; answered is 0 if it was not
 // acknowledged.
-func (l *load) note(events []history.Event, invoked, answered time.Duration, a answer) {
+func (l *Load) note(events []history.Event, invoked, answered time.Duration, a answer) {
 	for i := range events {
 		events[i].Invoked, events[i].Answered, events[i].Acked = invoked, answered, answered > 0
 	}
@@ -180,15 +195,15 @@ func (l *load) note(events []history.Event, invoked, answered time.Duration, a a
 		return
 	}
 	l.acks[events[0].Company] = append(l.acks[events[0].Company], answered)
-	l.acked.Add(int64(len(events)))
+	l.Acked.Add(int64(len(events)))
 	if a.durability == "spool" {
-		l.spooled.Add(int64(len(events)))
+		l.Spooled.Add(int64(len(events)))
 	}
 }
 
 // newEvents makes a request's events; sent counts those of the client.
-func (l *load) newEvents(random *rand.Rand, company string, client int, sent *int) []history.Event {
-	events := make([]history.Event, 1+random.IntN(l.shape.batch))
+func (l *Load) newEvents(random *rand.Rand, company string, client int, sent *int) []history.Event {
+	events := make([]history.Event, 1+random.IntN(l.shape.Batch))
 	for i := range events {
 		*sent++
 		events[i] = history.Event{Company: company, ID: newID(random), Client: client, Number: *sent}
@@ -252,7 +267,7 @@ func bodyOf(company string, events []history.Event) []byte {
 
 // silence tells in how many whole seconds of the load nothing at all was
 // acknowledged, and the longest time in which nothing of one company was.
-func (l *load) silence() (seconds int, company time.Duration) {
+func (l *Load) silence() (seconds int, company time.Duration) {
 	heard := map[time.Duration]bool{}
 	for _, times := range l.acks {
 		slices.Sort(times)

@@ -14,7 +14,7 @@ func TestSilenceIsMeasuredUntilTheLoadEnds(t *testing.T) {
 	}
 	f := func(acks map[string][]time.Duration, lasted float64, wantSeconds int, wantLongest float64) {
 		t.Helper()
-		l := &load{acks: acks, lasted: time.Duration(lasted * float64(time.Second))}
+		l := &Load{acks: acks, lasted: time.Duration(lasted * float64(time.Second))}
 		silent, longest := l.silence()
 		if silent != wantSeconds || longest != time.Duration(wantLongest*float64(time.Second)) {
 			t.Errorf("%d s and %v, want %d s and %v s", silent, longest, wantSeconds, wantLongest)

@@ -5,17 +5,18 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
-// proxy stands between the edge and one broker. Each way can be held: then bytes
+// Proxy stands between the edge and one broker. Each way can be held: then bytes
 // wait, as they do in a network that is cut in two, where TCP sends them again
 // until it is whole. A connection that is begun meanwhile hangs too.
-type proxy struct {
+type Proxy struct {
 	listener net.Listener
-	target   string // is set before the first connection
-	up, down gate   // to the broker, to the edge
+	target   atomic.Pointer[string]
+	Up, Down Gate // to the broker, to the edge
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -23,20 +24,21 @@ type proxy struct {
 	wait  sync.WaitGroup
 }
 
-func newProxy() (*proxy, error) {
+// NewProxy listens on a port of its own; nothing is forwarded before Serve.
+func NewProxy() (*Proxy, error) {
 	listener, err := kafkadist.ListenLow()
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{listener: listener, conns: map[net.Conn]struct{}{}}
-	p.up.init()
-	p.down.init()
+	p := &Proxy{listener: listener, conns: map[net.Conn]struct{}{}}
+	p.Up.init()
+	p.Down.init()
 	return p, nil
 }
 
-// serve forwards to target until close.
-func (p *proxy) serve(ctx context.Context, target string) {
-	p.target = target
+// Serve forwards to target until Close.
+func (p *Proxy) Serve(ctx context.Context, target string) {
+	p.Lead(target)
 	p.wait.Go(func() {
 		for {
 			client, err := p.listener.Accept()
@@ -48,11 +50,15 @@ func (p *proxy) serve(ctx context.Context, target string) {
 	})
 }
 
-func (p *proxy) addr() string { return p.listener.Addr().String() }
+// Lead leads connections that come from now on to another target.
+func (p *Proxy) Lead(target string) { p.target.Store(&target) }
 
-func (p *proxy) forward(ctx context.Context, client net.Conn) {
+// Addr is where it listens, host:port.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+func (p *Proxy) forward(ctx context.Context, client net.Conn) {
 	var dialer net.Dialer
-	broker, err := dialer.DialContext(ctx, "tcp", p.target)
+	broker, err := dialer.DialContext(ctx, "tcp", *p.target.Load())
 	if err != nil {
 		reset(client)
 		return
@@ -72,14 +78,14 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 			_ = broker.Close()
 		})
 	}
-	ways.Go(func() { defer end(); copyWhole(broker, client, &p.up, over) })
-	ways.Go(func() { defer end(); copyWhole(client, broker, &p.down, over) })
+	ways.Go(func() { defer end(); copyWhole(broker, client, &p.Up, over) })
+	ways.Go(func() { defer end(); copyWhole(client, broker, &p.Down, over) })
 	ways.Wait()
 	p.forget(client, broker)
 }
 
 // copyWhole copies from one connection to another while the gate is open.
-func copyWhole(to, from net.Conn, through *gate, over <-chan struct{}) {
+func copyWhole(to, from net.Conn, through *Gate, over <-chan struct{}) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -97,7 +103,7 @@ func copyWhole(to, from net.Conn, through *gate, over <-chan struct{}) {
 	}
 }
 
-func (p *proxy) keep(conns ...net.Conn) bool {
+func (p *Proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
@@ -106,7 +112,7 @@ func (p *proxy) keep(conns ...net.Conn) bool {
 	return !p.ended
 }
 
-func (p *proxy) forget(conns ...net.Conn) {
+func (p *Proxy) forget(conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
@@ -114,16 +120,16 @@ func (p *proxy) forget(conns ...net.Conn) {
 	}
 }
 
-// sever resets all connections: what they hold is gone.
-func (p *proxy) sever() {
+// Sever resets all connections: what they hold is gone.
+func (p *Proxy) Sever() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.conns {
 		reset(c)
 	}
 	// A way that waits at a gate ends too.
-	p.up.wake()
-	p.down.wake()
+	p.Up.wake()
+	p.Down.wake()
 }
 
 func reset(c net.Conn) {
@@ -133,36 +139,42 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// close ends all connections and returns once nothing is forwarded any more.
-func (p *proxy) close() {
+// Close ends all connections and returns once nothing is forwarded any more.
+func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
 	_ = p.listener.Close()
-	p.sever()
+	p.Sever()
 	p.wait.Wait()
 }
 
-// gate lets bytes pass or holds them.
-type gate struct {
+// Gate lets bytes pass or holds them.
+type Gate struct {
 	mu      sync.Mutex
 	open    chan struct{} // closed while bytes may pass
 	severed chan struct{} // closed when what waits must go
 	held    atomic.Int64  // how often something had to wait
+	slow    atomic.Int64  // nanoseconds that whatever passes waits
 }
 
-func (g *gate) init() {
+// Slow makes all that passes wait so long; 0: not at all.
+func (g *Gate) Slow(d time.Duration) { g.slow.Store(int64(d)) }
+
+func (g *Gate) init() {
 	g.open, g.severed = make(chan struct{}), make(chan struct{})
 	close(g.open)
 }
 
-func (g *gate) shut() {
+// Shut holds all bytes until Release.
+func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = make(chan struct{})
 }
 
-func (g *gate) release() {
+// Release lets bytes pass, those that wait first.
+func (g *Gate) Release() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
@@ -173,7 +185,7 @@ func (g *gate) release() {
 }
 
 // wake ends every pass that waits.
-func (g *gate) wake() {
+func (g *Gate) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	close(g.severed)
@@ -181,10 +193,19 @@ func (g *gate) wake() {
 }
 
 // pass returns true once bytes may pass, and false when their connection is over.
-func (g *gate) pass(over <-chan struct{}) bool {
+func (g *Gate) pass(over <-chan struct{}) bool {
 	g.mu.Lock()
 	open, severed := g.open, g.severed
 	g.mu.Unlock()
+	if d := g.slow.Load(); d > 0 {
+		select {
+		case <-time.After(time.Duration(d)):
+		case <-severed:
+			return false
+		case <-over:
+			return false
+		}
+	}
 	select {
 	case <-open:
 		return true

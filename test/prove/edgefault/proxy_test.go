@@ -31,15 +31,15 @@ func echo(t *testing.T) (addr string) {
 }
 
 func TestAProxyHoldsBytesUntilItIsOpen(t *testing.T) {
-	p, err := newProxy()
+	p, err := NewProxy()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.serve(t.Context(), echo(t))
-	defer p.close()
+	p.Serve(t.Context(), echo(t))
+	defer p.Close()
 	dial := func() (net.Conn, *bufio.Reader) {
 		t.Helper()
-		conn, err := net.Dial("tcp", p.addr())
+		conn, err := net.Dial("tcp", p.Addr())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,26 +64,57 @@ func TestAProxyHoldsBytesUntilItIsOpen(t *testing.T) {
 	first, answers := dial()
 	say(first, "a\n")
 	hear(answers, "a\n")
-	for name, way := range map[string]*gate{"up": &p.up, "down": &p.down} {
+	for name, way := range map[string]*Gate{"up": &p.Up, "down": &p.Down} {
 		before := way.held.Load()
-		way.shut()
+		way.Shut()
 		say(first, name+"\n")
 		await.Until(t, await.Long, func() bool { return way.held.Load() > before }, func() string { return "the bytes wait " + name })
 		if answers.Buffered() > 0 {
 			t.Errorf("%s: an answer came through", name)
 		}
-		way.release()
+		way.Release()
 		hear(answers, name+"\n") // late, and whole
 	}
-	p.down.shut()
+	p.Down.Shut()
 	say(first, "lost\n")
-	await.Until(t, await.Long, func() bool { return p.down.held.Load() > 1 }, func() string { return "the answer waits" })
-	p.sever()
-	p.down.release()
+	await.Until(t, await.Long, func() bool { return p.Down.held.Load() > 1 }, func() string { return "the answer waits" })
+	p.Sever()
+	p.Down.Release()
 	if line, err := answers.ReadString('\n'); err == nil {
 		t.Errorf("a severed connection says %q", line)
 	}
+	p.Lead(greet(t, "another\n"))
+	_, answers = dial()
+	hear(answers, "another\n")
+	const late = 50 * time.Millisecond
+	p.Lead(echo(t))
+	p.Up.Slow(late)
 	second, answers := dial()
+	began := time.Now()
 	say(second, "b\n")
 	hear(answers, "b\n")
+	if took := time.Since(began); took < late {
+		t.Errorf("the answer came after %v, want %v and more", took, late)
+	}
+}
+
+// greet says a line to each who comes.
+func greet(t *testing.T, line string) (addr string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, line)
+			conn.Close()
+		}
+	}()
+	return listener.Addr().String()
 }

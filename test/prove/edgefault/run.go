@@ -74,12 +74,12 @@ func (r Run) Do(ctx context.Context) (o Outcome, err error) {
 
 // prove runs the load over the fault and judges what became of it.
 func (s *stand) prove(ctx context.Context) (o Outcome, err error) {
-	s.load.start(ctx)
+	s.load.Start(ctx)
 	err = steps(
 		func() error { return s.awaitAcked(ctx, s.size.between) },
 		func() error { return s.fault.do(ctx, s) },
 		func() error { return s.awaitAcked(ctx, s.size.between) })
-	s.load.end()
+	s.load.End()
 	if err != nil {
 		return o, err
 	}
@@ -87,13 +87,13 @@ func (s *stand) prove(ctx context.Context) (o Outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	records, misplaced, err := s.readLog(ctx)
+	records, misplaced, err := ReadLog(ctx, s.cluster.Addrs())
 	if err != nil {
 		return o, err
 	}
 	o = Outcome{
-		Verdict: history.Check(history.History{Events: s.load.events, Records: records}),
-		Spooled: int(s.load.spooled.Load()), Refused: int(s.load.refused.Load()), Lasted: s.load.lasted, Problems: s.load.odd,
+		Verdict: history.Check(history.History{Events: s.load.Events(), Records: records}),
+		Spooled: int(s.load.Spooled.Load()), Refused: int(s.load.Refused.Load()), Lasted: s.load.lasted, Problems: s.load.Odd(),
 	}
 	o.SilentSeconds, o.LongestSilence = s.load.silence()
 	if misplaced > 0 {

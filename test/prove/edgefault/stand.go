@@ -21,6 +21,9 @@ import (
 // partitions of events.v1: some companies share one.
 const partitions = 8
 
+// smallDiskBytes is enough for some seconds of events.
+const smallDiskBytes = 4 << 20
+
 // stand is one Kafka, one edge before it and the load on both, in a directory of
 // its own.
 type stand struct {
@@ -28,9 +31,9 @@ type stand struct {
 	fault   Fault
 	say     func(format string, args ...any)
 	cluster *kafkadist.Cluster
-	proxies []*proxy // one for each broker, if the edge goes by them
+	proxies []*Proxy // one for each broker, if the edge goes by them
 	edge    *edgeProcess
-	load    *load
+	load    *Load
 	disk    func() error // ends the small disk of the spool; nil: there is none
 
 	companies []string
@@ -55,7 +58,7 @@ func newStand(ctx context.Context, r Run, nodes int, dir string) (s *stand, err 
 		if err := os.Mkdir(spool, 0o700); err != nil {
 			return s, err
 		}
-		if s.disk, err = smallDisk(spool); err != nil {
+		if s.disk, err = SmallDisk(spool, smallDiskBytes); err != nil {
 			return s, err
 		}
 	}
@@ -63,7 +66,7 @@ func newStand(ctx context.Context, r Run, nodes int, dir string) (s *stand, err 
 	if len(s.proxies) > 0 {
 		brokers = nil
 		for _, p := range s.proxies {
-			brokers = append(brokers, p.addr())
+			brokers = append(brokers, p.Addr())
 		}
 	}
 	if s.edge, err = newEdgeProcess(r.Binary, dir, spool, brokers); err != nil {
@@ -76,7 +79,7 @@ func newStand(ctx context.Context, r Run, nodes int, dir string) (s *stand, err 
 	if s.fault.shape != nil {
 		s.fault.shape(&shape)
 	}
-	s.load = newLoad(shape, r.Seed, s.edge.url(), s.companies)
+	s.load = NewLoad(shape, r.Seed, s.edge.url(), s.companies)
 	return s, nil
 }
 
@@ -84,19 +87,19 @@ func (s *stand) startKafka(ctx context.Context, dir string, nodes int) (err erro
 	config := kafkadist.ClusterConfig{Dir: filepath.Join(dir, "kafka"), Nodes: nodes}
 	if s.fault.Proxied {
 		for range nodes {
-			p, err := newProxy()
+			p, err := NewProxy()
 			if err != nil {
 				return err
 			}
 			s.proxies = append(s.proxies, p)
-			config.Advertise = append(config.Advertise, p.addr())
+			config.Advertise = append(config.Advertise, p.Addr())
 		}
 	}
 	if s.cluster, err = kafkadist.StartCluster(ctx, config); err != nil {
 		return err
 	}
 	for i, p := range s.proxies {
-		p.serve(ctx, s.cluster.Brokers[i].SideAddr())
+		p.Serve(ctx, s.cluster.Brokers[i].SideAddr())
 	}
 	client, err := kafka.NewClient(kafka.Config{Brokers: s.cluster.Addrs(), ClientID: "prove"})
 	if err != nil {
@@ -120,7 +123,7 @@ func (s *stand) introduce(ctx context.Context, directory *kafka.Producer) error 
 		return err
 	}
 	var records []kafka.Record
-	for n := range s.size.shape.companies {
+	for n := range s.size.shape.Companies {
 		company := fmt.Sprintf("co_prove_%d", n)
 		s.companies = append(s.companies, company)
 		value, err := json.Marshal(wire.Company{
@@ -148,15 +151,14 @@ func (s *stand) awaitSnapshot(ctx context.Context) error {
 
 // close ends everything.
 func (s *stand) close() error {
-	if s.load != nil && s.load.cancel != nil {
-		s.load.cancel()
-		s.load.clients.Wait()
+	if s.load != nil {
+		s.load.Stop()
 	}
 	if s.edge != nil {
 		s.edge.end()
 	}
 	for _, p := range s.proxies {
-		p.close()
+		p.Close()
 	}
 	if s.cluster != nil {
 		s.cluster.Kill()
@@ -169,12 +171,12 @@ func (s *stand) close() error {
 
 // awaitAcked returns once n more events are acknowledged.
 func (s *stand) awaitAcked(ctx context.Context, n int) error {
-	return s.awaitMore(ctx, "acknowledged", n, s.load.acked.Load)
+	return s.awaitMore(ctx, "acknowledged", n, s.load.Acked.Load)
 }
 
 // awaitSpooled returns once n more events are acknowledged from the spool.
 func (s *stand) awaitSpooled(ctx context.Context, n int) error {
-	return s.awaitMore(ctx, "spooled", n, s.load.spooled.Load)
+	return s.awaitMore(ctx, "spooled", n, s.load.Spooled.Load)
 }
 
 func (s *stand) awaitMore(ctx context.Context, what string, n int, count func() int64) error {
@@ -212,12 +214,12 @@ func (s *stand) awaitDrained(ctx context.Context) error {
 	})
 }
 
-// readLog reads events.v1 to its end as it is now, by connections that no fault
-// has touched.
-func (s *stand) readLog(ctx context.Context) (records []history.Record, misplaced int, err error) {
+// ReadLog reads the events of a Load from events.v1 to its end as it is now, by connections of its own. misplaced are
+// records in another partition, under another key or with another text than they were sent with.
+func ReadLog(ctx context.Context, brokers []string) (records []history.Record, misplaced int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	client, err := kafka.NewClient(kafka.Config{Brokers: s.cluster.Addrs(), ClientID: "prove"})
+	client, err := kafka.NewClient(kafka.Config{Brokers: brokers, ClientID: "prove"})
 	if err != nil {
 		return nil, 0, err
 	}

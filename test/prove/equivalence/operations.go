@@ -62,11 +62,13 @@ func envelope(random *rand.Rand) string {
 	identity := odd(`null`,
 		text(`{"`+pick("email", "phone", "customer_id", "cart_token")+`":`+odd(`" A@B.com "`, `"0"`, `"+55 11 98765-4321"`,
 			`"c`+number()+`"`)+`}`))
-	context := fmt.Sprintf(`{"url":%s,"title":%s,"visitorId":%s,"seq":%s,"consent":%s,"frame":%s,"campaign":%s,"clickIds":%s,`+
+	context := fmt.Sprintf(`{"url":%s,"title":%s,"visitorId":%s,"seq":%s,"consent":%s,"frame":%s,"campaign":%s,"clickIds":%s,"networkIds":%s,`+
 		`"library":{"name":"sdk-js","version":"1"}}`,
 		odd(`"https://loja.example.com/?utm_source=a&utm_campaign=%C3%A9&gclid=G`+number()+`"`, `"x"`), odd(`"T"`, `"é\ud83d"`),
 		odd(`"v-`+number()+`"`), odd(number()),
-		odd(`"granted"`, `"denied"`), odd(`true`, `false`), odd(`{"source":"x"}`), odd(`{"fbclid":"F","no":1}`))
+		odd(`"granted"`, `"denied"`, `"granted tiktok,ga4"`), odd(`true`, `false`), odd(`{"source":"x"}`), odd(`{"fbclid":"F","no":1}`),
+		odd(`{"ga":"1.`+number()+`","no":1}`,
+			`{"fbp":"fb.1.1738782878094.`+number()+`","ga":`+value()+`}`, `{"ttp":"kEDQ0tJexuVClkJ41P2S`+number()+`"}`))
 	return fmt.Sprintf(`[%s,%s,%s,%s,%s,%s,%s]`, odd(`"r1"`),
 		odd(`"0199f3a0-0000-7000-8000-000000000001"`, `null`), odd(`"2026-03-15T12:00:00.5Z"`, `"2026-03-15T12:00:00-03:00"`, `null`),
 		odd(`"PAGE_VIEW"`, `"purchase"`, `"ADD_TO_CART"`, `"MY_EVENT"`, `"Order Completed"`), payload, identity, context)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/tributary-io/tributary/test/bench/copied"
 )
@@ -33,6 +34,39 @@ func Faults() []Fault {
 		{"killed-anywhere", "… SIGKILLed while it applies", killAnywhere},
 		{"moved", "… partitions move between two processors", move},
 	}
+}
+
+// Part is a part of the records, as a fault of another package sees it.
+type Part struct {
+	Number int          // 1 is the first
+	Come   func() error // lets it come
+	Some   func() error // waits until some of it is applied
+	Again  func() error // connects to the database again, after its server was ended
+}
+
+// NewFault is a fault of another package: during lets each part come, and the fault with it.
+func NewFault(name, title string, during func(ctx context.Context, p Part) error) Fault {
+	return Fault{name, title, func(ctx context.Context, f *faultRun, come func() error) error {
+		f.outcome.Parts++
+		before, err := f.db.Progress(ctx)
+		if err != nil {
+			return err
+		}
+		return during(ctx, Part{
+			Number: f.outcome.Parts, Come: come,
+			Some: func() error {
+				return until(ctx, "some of it is applied", func() (bool, error) {
+					p, err := f.db.Progress(ctx)
+					return p.Records > before.Records, errors.Join(err, f.alive())
+				})
+			},
+			Again: func() (err error) {
+				_ = f.db.Close(ctx) // its server has ended
+				f.db, err = copied.Open(ctx, f.DSN)
+				return err
+			},
+		})
+	}}
 }
 
 // killInside kills the processor while its transaction waits for a lock, with all that it
@@ -126,6 +160,8 @@ type Run struct {
 	Fault Fault
 	Size  Size
 	Seed  uint64
+	// Servers is what the database's servers have cost so far, CPU time; nil: that is not measured.
+	Servers func() (time.Duration, error)
 }
 
 // Outcome is what a run saw.
@@ -133,9 +169,11 @@ type Outcome struct {
 	Records  int
 	Orders   int
 	Kills    int
-	Moves    int    // of partitions from one processor to another
-	Plain    string // the ledger hash of the facts in order, each once, without a fault
-	Faulted  string // … of the same facts shuffled and duplicated, with the fault
+	Moves    int           // of partitions from one processor to another
+	Parts    int           // that came with a fault of another package
+	CPU      time.Duration // of Run.Servers, without the fault
+	Plain    string        // the ledger hash of the facts in order, each once, without a fault
+	Faulted  string        // … of the same facts shuffled and duplicated, with the fault
 	Problems []string
 }
 
@@ -173,7 +211,7 @@ func (r Run) Do(ctx context.Context) (o Outcome, err error) {
 	}
 	g.r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	o, err = r.round(ctx, s, shuffled, r.Fault, r.Size.Rounds)
-	o.Plain = plain.Faulted
+	o.Plain, o.CPU = plain.Faulted, plain.CPU
 	if err == nil && o.Plain != o.Faulted {
 		o.Problems = append(o.Problems, fmt.Sprintf("the ledger hash is %.12s…, and %.12s… without a fault", o.Faulted, o.Plain))
 	}
@@ -181,6 +219,20 @@ func (r Run) Do(ctx context.Context) (o Outcome, err error) {
 		o.Problems = append(o.Problems, "there are no orders: nothing is proven")
 	}
 	return o, err
+}
+
+// Plain runs the facts in order alone.
+func (r Run) Plain(ctx context.Context) (o Outcome, err error) {
+	s, err := newStand(ctx, r.Place, r.Size.Stores)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	g := &generator{r: rand.New(rand.NewPCG(r.Seed, 1))} //nolint:gosec // a load, repeatable
+	for _, c := range s.companies {
+		g.facts(c, r.Size.Shoppers)
+	}
+	return r.round(ctx, s, g.records, Fault{}, 1)
 }
 
 // round writes records in parts, with the fault at each, and verifies what is left.
@@ -191,6 +243,10 @@ func (r Run) round(ctx context.Context, s *stand, records []record, fault Fault,
 	}
 	defer t.close()
 	f := &faultRun{stand: s, topics: t}
+	before, err := r.cost()
+	if err != nil {
+		return o, err
+	}
 	if f.one, err = s.startProcessor(t); err != nil {
 		return o, err
 	}
@@ -208,9 +264,24 @@ func (r Run) round(ctx context.Context, s *stand, records []record, fault Fault,
 	if err := s.awaitApplied(ctx, t); err != nil {
 		return f.outcome, err
 	}
+	if fault.during == nil {
+		after, err := r.cost()
+		if err != nil {
+			return f.outcome, err
+		}
+		f.outcome.CPU = after - before
+	}
 	f.outcome.Records = len(records)
 	f.outcome.Faulted, f.outcome.Orders, err = s.verify(ctx)
 	return f.outcome, err
+}
+
+// cost is Servers, where it is given.
+func (r Run) cost() (time.Duration, error) {
+	if r.Servers == nil {
+		return 0, nil
+	}
+	return r.Servers()
 }
 
 // write writes one part: half of it is applied, the other half comes with the fault.

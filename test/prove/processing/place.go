@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -35,7 +34,9 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/postgres/merchant"
 	"github.com/tributary-io/tributary/internal/wire"
+	"github.com/tributary-io/tributary/test/await"
 	"github.com/tributary-io/tributary/test/bench/copied"
+	"github.com/tributary-io/tributary/test/kafkadist"
 )
 
 // partitions of events.v1 and commerce.v1.
@@ -54,6 +55,8 @@ type Place struct {
 	// Kafka starts an empty Kafka that the run has for itself.
 	Kafka func(ctx context.Context) (Kafka, error)
 	Say   func(format string, args ...any)
+	// Poll is how often it is looked whether all is applied; 0: each 20 ms. On a cluster each look asks all shards.
+	Poll time.Duration
 }
 
 // Kafka is a running Kafka.
@@ -225,6 +228,9 @@ func (t *topics) produce(ctx context.Context, records []record) error {
 // awaitApplied returns once all that was produced is applied and no order waits.
 func (s *stand) awaitApplied(ctx context.Context, t *topics) error {
 	return until(ctx, "all is applied", func() (bool, error) {
+		if !background.Sleep(ctx, s.Poll) {
+			return false, ctx.Err()
+		}
 		p, err := s.db.Progress(ctx)
 		return p.Records == t.produced && p.Queued == 0, errors.Join(err, s.alive())
 	})
@@ -242,10 +248,11 @@ type process struct {
 
 // startProcessor starts a processor before Kafka.
 func (s *stand) startProcessor(t *topics) (*process, error) {
-	addr, err := freeAddr()
+	addrs, err := kafkadist.FreeAddrs(1)
 	if err != nil {
 		return nil, err
 	}
+	addr := addrs[0]
 	output, err := os.OpenFile(s.output(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -325,20 +332,16 @@ func (p *process) metric(ctx context.Context, name string) int {
 	return n
 }
 
-func freeAddr() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close() // the processor listens there
-	return listener.Addr().String(), nil
+// verify is Verify of the stand's database.
+func (s *stand) verify(ctx context.Context) (hash string, orders int, err error) {
+	return Verify(ctx, s.Binary, s.DSN)
 }
 
-// verify runs `tributary verify` and returns the ledger hash of the live rows, which is
+// Verify runs `tributary verify` of a binary on a database, and returns the ledger hash of the live rows, which is
 // also that of a replay; an error where they differ.
-func (s *stand) verify(ctx context.Context) (hash string, orders int, err error) {
-	cmd := exec.CommandContext(ctx, s.Binary, "verify") //nolint:gosec // the program to prove
-	cmd.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+s.DSN)
+func Verify(ctx context.Context, binary, dsn string) (hash string, orders int, err error) {
+	cmd := exec.CommandContext(ctx, binary, "verify")
+	cmd.Env = append(os.Environ(), "TRIBUTARY_POSTGRES="+dsn)
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	if err := cmd.Run(); err != nil {
@@ -356,16 +359,5 @@ var verified = regexp.MustCompile(`(?s)live\s+([0-9a-f]{64})\s+replayed\s+([0-9a
 
 // until asks again and again until ok, for patience at most. An error of ok ends it.
 func until(ctx context.Context, what string, ok func() (bool, error)) error {
-	const pause = 20 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		done, err := ok()
-		if err != nil || done {
-			return err
-		}
-		if !background.Sleep(ctx, pause) {
-			return fmt.Errorf("%s: %w", what, ctx.Err())
-		}
-	}
+	return await.Poll(ctx, what, 20*time.Millisecond, patience, ok)
 }

@@ -103,10 +103,37 @@ func run(ctx context.Context) (err error) {
 func begin() time.Time { return time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC) }
 
 // clock is the virtual time, in nanoseconds since 1970. It stands still while the
-// world works, and jumps where all of the world sleeps.
+// world works, and jumps where all of the world sleeps. The time of day is stepped
+// beside it, both ways, as by NTP on a machine whose clock was wrong.
 type clock struct {
 	now   int64
 	reads int // since the last sleep
+	seed  uint64
+	steps int // since the world began
+	span  int64
+	step  int64 // of this span, in nanoseconds
+}
+
+// A third of the spans of five minutes have a time of day that is wrong by up to two minutes.
+const (
+	stepEvery = int64(5 * time.Minute)
+	stepMost  = int64(2 * time.Minute)
+)
+
+// beside is how far the time of day is from the time.
+func (c *clock) beside() int64 {
+	if span := (c.now - begin().UnixNano()) / stepEvery; span != c.span {
+		before := c.step
+		c.span, c.step = span, 0
+		dice := rand.New(rand.NewPCG(c.seed, uint64(span))) //nolint:gosec // a world is repeated by its seed
+		if dice.IntN(3) == 0 {
+			c.step = dice.Int64N(2*stepMost) - stepMost
+		}
+		if c.step != before {
+			c.steps++
+		}
+	}
+	return c.step
 }
 
 // maxReads of the time without a sleep: more are a loop that waits for the time
@@ -121,7 +148,7 @@ func (c *clock) nano() int64 {
 }
 
 func (c *clock) wall() (seconds int64, nanoseconds int32) {
-	now := c.nano()
+	now := c.nano() + c.beside()
 	return now / int64(time.Second), int32(now % int64(time.Second))
 }
 
@@ -152,7 +179,7 @@ func live(ctx context.Context, runtime wazero.Runtime, module wazero.CompiledMod
 	if trace {
 		args, errOut = append(args, "trace"), io.MultiWriter(os.Stderr, &complaints)
 	}
-	clock := &clock{now: begin().UnixNano()}
+	clock := &clock{now: begin().UnixNano(), seed: seed}
 	config := wazero.NewModuleConfig().WithName("").WithArgs(args...).WithStdout(&out).WithStderr(errOut).
 		WithWalltime(clock.wall, sys.ClockResolution(1)).WithNanotime(clock.nano, sys.ClockResolution(1)).WithNanosleep(clock.sleep).
 		WithRandSource(newRandom(seed)).
@@ -171,6 +198,7 @@ func live(ctx context.Context, runtime wazero.Runtime, module wazero.CompiledMod
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		return report, fmt.Errorf("read the report of seed %d: %w", seed, err)
 	}
+	report.Steps = clock.steps
 	return report, nil
 }
 

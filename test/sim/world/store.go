@@ -158,6 +158,11 @@ func (s session) Unfinished(ctx context.Context, _ string) (facts.Unfinished, er
 	return facts.Unfinished{}, s.trip(ctx)
 }
 
+// WaitingForExports: nothing is exported here.
+func (s session) WaitingForExports(context.Context, string) (facts.Waiting, error) {
+	return facts.Waiting{}, nil
+}
+
 func (s session) QueuedCompanies(ctx context.Context) ([]string, error) { return nil, s.trip(ctx) }
 
 // Transact runs f with what it writes held back until the commit.

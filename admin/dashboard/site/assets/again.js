@@ -1,5 +1,6 @@
 // A page on which something is still being done asks for itself, at first every two seconds and
-// then less and less often, while it is looked at, and shows what came once that is done. What
+// then less and less often, while it is looked at, and shows what came once that is done. Parts
+// that are marked show how far it is. What
 // somebody has opened to fill in is left alone, and so is a page that is being left: a form that
 // was sent has its answer.
 'use strict';
@@ -13,8 +14,12 @@
     if (!busy()) {
       try {
         const answer = await fetch(address, {cache: 'no-store', redirect: 'error'});
-        const done = answer.ok ? !(await answer.text()).includes('data-again="') : answer.status < 500 && answer.status !== 429;
+        const page = answer.ok && new DOMParser().parseFromString(await answer.text(), 'text/html');
+        const done = page ? !page.querySelector('[data-again]') : answer.status < 500 && answer.status !== 429;
         if (done && !busy()) { location.replace(then || address); return; }
+        for (const part of page ? document.querySelectorAll('[data-fresh]') : []) {
+          part.replaceChildren(...(page.getElementById(part.id)?.childNodes ?? part.childNodes));
+        }
       } catch { /* offline, or logged out: asked again */ }
       wait = Math.min(wait * 1.1, 30000);
     }

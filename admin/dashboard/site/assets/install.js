@@ -1,5 +1,5 @@
 // Shows what has come, without a reload: asks every two seconds while the page is
-// looked at, until both an event and an order have come.
+// looked at, until both an event and an order have come. What says the same is left as it is: somebody may be on the way to it.
 'use strict';
 (() => {
   const steps = document.getElementById('signals');
@@ -19,7 +19,10 @@
         show('event', signals.event);
         show('order', signals.order);
         const refused = document.getElementById('refused');
-        if (!refused.contains(document.activeElement)) refused.innerHTML = signals.refused || '';
+        const now = document.createElement('template');
+        now.innerHTML = signals.refused || '';
+        const same = now.content.textContent === refused.textContent;
+        if (!same && !refused.contains(document.activeElement)) refused.replaceChildren(now.content);
       } catch { /* offline: asked again */ }
     }
     if (waiting()) setTimeout(ask, 2000);

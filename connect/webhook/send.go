@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tributary-io/tributary/connect/platform"
+	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/outgoing"
+)
+
+// Bounds of a request.
+const (
+	requestTimeout = 20 * time.Second
+	parallel       = 16       // requests to one endpoint at once
+	maxAnswer      = 64 << 10 // bytes of an answer that are read, so that its connection can be used again
+	keptAnswer     = 200      // of them, where it is no 2xx: for who looks what is wrong
+)
+
+// envelope is the body of a message.
+type envelope struct {
+	Type      commerce.EventType `json:"type"`
+	Timestamp string             `json:"timestamp"`
+	Data      json.RawMessage    `json:"data"`
+}
+
+// bodyOf is a message's body. Its data begins with its number, by which a receiver can tell the order of what has one key.
+func bodyOf(m commerce.Message) ([]byte, error) {
+	data := bytes.TrimLeft(m.Data, " \n\t")
+	if len(data) < 2 || data[0] != '{' {
+		return nil, errors.New("webhook: data is no object")
+	}
+	begin := `{"sequence":` + strconv.FormatInt(m.Number, 10)
+	if data[1] != '}' {
+		begin += ","
+	}
+	return json.Marshal(envelope{m.Type, m.At.UTC().Format(time.RFC3339Nano), append([]byte(begin), data[1:]...)})
+}
+
+// send makes one request.
+func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets []string, m commerce.Message) (r outgoing.Result) {
+	began := s.now()
+	defer func() {
+		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
+		s.metrics.sent(r)
+	}()
+	body, err := bodyOf(m)
+	signature := ""
+	if err == nil {
+		signature, err = Sign(secrets, m.ID, began, body)
+	}
+	if err != nil {
+		r.Try.Failure = commerce.TryNoSecret
+		return r
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+	if err != nil || request.URL.Scheme != "https" && !s.config.AllowLocal {
+		r.Try.Failure = commerce.TryAddress
+		return r
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", s.config.UserAgent)
+	request.Header.Set("Webhook-Id", m.ID)
+	request.Header.Set("Webhook-Timestamp", strconv.FormatInt(began.Unix(), 10))
+	request.Header.Set("Webhook-Signature", signature)
+	response, err := s.client.Do(request)
+	if err != nil {
+		r.Try.Failure = outgoing.FailureOf(err)
+		r.Ended = ctx.Err() != nil
+		return r
+	}
+	defer response.Body.Close()
+	var begin []byte
+	if response.StatusCode >= 200 { // after 101 the body is the connection itself, whose reading no timeout ends
+		// The status is what counts: how much can be read of the rest does not matter.
+		begin, _ = io.ReadAll(io.LimitReader(response.Body, keptAnswer))
+		_, _ = io.CopyN(io.Discard, response.Body, maxAnswer-keptAnswer)
+	}
+	r.Try.Status, r.Wait = response.StatusCode, asked(response.StatusCode, response.Header, s.now())
+	r.Gone, r.Slow = response.StatusCode == http.StatusGone, slow(response.StatusCode)
+	if response.StatusCode/100 != 2 {
+		r.Try.Answer = outgoing.Printable(begin)
+	}
+	switch response.StatusCode / 100 {
+	case 2:
+	case 3:
+		r.Try.Failure = commerce.TryRedirect
+	default:
+		r.Try.Failure = commerce.TryStatus
+	}
+	return r
+}
+
+// asked is how long the receiver of an answer wants to be left alone, an hour at most; 0: it does not say.
+func asked(status int, header http.Header, now time.Time) time.Duration {
+	if status/100 == 2 {
+		return 0
+	}
+	return platform.RetryAfter(header, now)
+}
+
+// slow reports whether an answer asks to send less to the endpoint as a whole.
+func slow(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable ||
+		status == http.StatusGatewayTimeout
+}

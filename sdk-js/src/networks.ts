@@ -1,0 +1,43 @@
+// How advertising networks know the browser: by cookies of their own, which are looked for where
+// the shopper agreed to that network (docs/events.md, "Context"), and never before.
+
+import { uuid } from "./id";
+import { cookie, del, get, put } from "./store";
+
+/** By the name in an event, which is the cookie's after "_": the network as a consent names it. */
+const NETWORKS: { [name: string]: string } = { ga: "ga4", fbp: "meta", ttp: "tiktok" };
+
+/**
+ * Sets what an answer to the consent question allows of the page's cookies. again: of what the event has, which then agrees to no more than
+ * the answer. The edge looks at the forms.
+ */
+export const setNetworks = (context: any, answer: unknown, again?: unknown): void => {
+  const agreed = ("" + answer).split(/[ ,]+/);
+  const found: any = {};
+  for (const name in NETWORKS)
+    if (agreed.includes(NETWORKS[name])) found[name] = again ? context.networkIds?.[name] : cookie("_" + name)?.replace(/^GA.*\.(?=\d+\.)/, "");
+  context.networkIds = agreed[1] && found;
+  const { consent } = context;
+  if (again && / /.test(consent)) {
+    const left = consent.split(/[ ,]+/).slice(1).filter((name: string) => agreed.includes(name));
+    context.consent = "granted" + (left[0] ? " " + left : "");
+  }
+};
+
+const AGREED = "tr_agreed"; // the visitor who agreed to networks; kept by a denial, which deletes what begins with "trb", until it is told
+
+/** Remembers who agreed to networks. */
+export const noteAgreed = (answer: unknown, visitor: string): void => {
+  if (/ /.test("" + answer)) put(AGREED, visitor);
+};
+
+/** The withdrawal was told. */
+export const forgetAgreed = (): unknown => del(AGREED);
+
+/** The body that tells the edge that this visitor agrees no more; undefined where nobody agreed to any network. */
+export const withdrawal = (companyId: string): string | undefined => {
+  const visitorId = get(AGREED);
+  if (!visitorId) return;
+  const at = new Date();
+  return JSON.stringify({ companyId, sentAt: at, events: [["r1", uuid(+at), at, "CONSENT_WITHDRAWN", "{}", "{}", { visitorId, consent: "denied" }]] });
+};
