@@ -135,8 +135,6 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 	if text := s.readAs(client, "/dashboard/account"); !contains(text, "9 recovery codes are left") {
 		t.Errorf("the account: %s", text)
 	}
-	s.exec(`update person set recovery_codes = recovery_codes || sha256('ABCDEFGHIJKLMNOP'::bytea)`)
-	f("a recovery code of 0.1.0", step, "abcd efgh ijkl mnop", http.StatusSeeOther)
 	for what, bad := range map[string]string{"forged": step[:len(step)-4] + "AAAA", "another person": strings.Replace(step, "-7", "-8", 1),
 		"nothing": "", "long": strings.Repeat("a.", 500)} {
 		if status, to := s.code(client, bad, recovery[4]); status != http.StatusSeeOther || to != "/dashboard/login" {

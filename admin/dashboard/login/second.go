@@ -150,7 +150,7 @@ func (s *Pages) checkCode(ctx context.Context, p account.Person, text string) er
 		return errNotLoggedIn
 	}
 	code := typedCode(text)
-	if n := len(code); n == base32Text.EncodedLen(recoveryBytes) || n == base32Text.EncodedLen(formerRecovery) {
+	if len(code) == base32Text.EncodedLen(recoveryBytes) {
 		return refusedCode(s.db.UseRecoveryCode(ctx, p.ID, hashRecovery(code)))
 	}
 	secret, stale, err := s.keys.unseal(p.SecondFactor, p.ID)

@@ -25,7 +25,6 @@ const (
 	totpDrift       = 1         // steps before and after: a clock that is wrong, a person who is slow
 	recoveryCodes   = 10
 	recoveryBytes   = 16 // 128 bits: not guessed, so a plain hash keeps them
-	formerRecovery  = 10 // bytes of those that 0.1.0 made, which still count
 )
 
 var base32Text = base32.StdEncoding.WithPadding(base32.NoPadding)

@@ -29,6 +29,7 @@ create table payout (
   credits          json,                     -- of an approved order (facts.Credit); the view credit has them as rows
   outcome_hash     bytea not null default '', -- facts.StoredOutcome.Hash: an equal one writes nothing
   explanation      bytea,                    -- packed (internal/postgres/explained), without its ledger
+  formerly         boolean,                  -- true: it was an influencer's, at some time before, and a replay of webhooks tells it too
   primary key (company_id, order_id)
 );
 -- Lists of an influencer's orders, the newest first.
@@ -150,6 +151,8 @@ create table statement (
 );
 create index statement_influencer on statement (company_id, influencer_id, currency, rev);
 create index statement_closing on statement (company_id, rev) where closed_at is null;
+-- `tributary export statements` reads them by the day.
+create index statement_closed on statement (company_id, closed_at) where closed_at is not null;
 create unique index statement_number on statement (company_id, number) where number is not null;
 
 -- Who a closed statement is of, as it prints them. It is kept whatever becomes of the influencer.
