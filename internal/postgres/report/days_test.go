@@ -93,6 +93,37 @@ func TestEntriesOfNoOrderAreFoundByTheirIndex(t *testing.T) {
 			t.Errorf("of %q: %q, want %q", of, got, want)
 		}
 	}
+	conn, err := pgx.Connect(t.Context(), fix.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, statement := range []string{
+		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev,
+				cause, payable_on)
+			select company_id, 'x' || n, 1, at + n * interval '1 s', kind, influencer_id, cost_id, 1, currency, 1, cause, payable_on
+			from ledger_entry, generate_series(1, 20000) n where order_id = '1001'`,
+		`insert into ledger_entry (company_id, order_id, entry, at, kind, influencer_id, cost_id, amount_minor, currency, rule_rev,
+				cause, payable_on)
+			select company_id, E'\x01entry/' || n, 1, at + n * interval '1 s', kind, influencer_id, cost_id, 1, currency, 1, cause, payable_on
+			from ledger_entry, generate_series(1, 2000) n where order_id = '1001'`,
+		`analyze ledger_entry`,
+	} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := conn.Query(t.Context(), `explain `+report.LedgerOfAccounts, pgx.NamedArgs{"company_id": company, "influencer_id": nil,
+		"day": "2026-04-09", "state": nil,
+		"of": commerce.AccountOf(commerce.OfEntry, ""), "from": nil, "before": nil, "after_at": nil, "after_order": "", "after_entry": 0,
+		"most": 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "ledger_account") {
+		t.Errorf("%v:\n%s", err, text)
+	}
 }
 
 // An order of which all was taken back within a statement is no line of it.

@@ -16,7 +16,7 @@ import (
 // The version before. A clone without tags has its commit all the same.
 const (
 	formerTag    = "v0.1.0"
-	formerCommit = "a0df8d4b1c811a6f5b89de277d8466243813ae09"
+	formerCommit = "6ba1042f751cacc06d7ac3745af3a513a21b2e23"
 )
 
 // formerVersion is the tag's commit, and formerCommit where there is no tag. An error where both are there and differ.
