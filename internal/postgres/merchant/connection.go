@@ -47,6 +47,7 @@ func (s seconds) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
+// connectionColumns are read with the company as $1: Citus asks one shard only where each table of a statement has it.
 func connectionColumns(c *commerce.Connection) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("c.company_id", &c.CompanyID),
@@ -80,8 +81,8 @@ func connectionColumns(c *commerce.Connection) postgres.Columns {
 		postgres.Into("c.tests", &c.Tests),
 		postgres.Into("c.reconciled_at", postgres.ZeroIfNull(&c.Reconciled)),
 		postgres.Into(`c.aside_more + (select count(*) from connection_aside o
-			where o.company_id = c.company_id and o.connection_id = c.connection_id)`, &c.AsideCount),
-		postgres.Into(`(select count(*) from audit_log a where a.company_id = c.company_id
+			where o.company_id = $1 and o.connection_id = c.connection_id)`, &c.AsideCount),
+		postgres.Into(`(select count(*) from audit_log a where a.company_id = $1
 			and (a.subject = c.connection_id or a.part_of = c.connection_id) and `+isChange+`)`, &c.Version),
 	}
 }
@@ -93,7 +94,7 @@ func (s *Store) Connections(ctx context.Context, companyID string) ([]commerce.C
 		select `+postgres.List(connectionColumns)+` from connection c
 		where c.company_id = $1 and (c.state <> 'ended' or c.since > now() - $3::interval or exists (
 			select 1 from connection_request r
-			where r.company_id = c.company_id and r.connection_id = c.connection_id and r.done_at is null))
+			where r.company_id = $1 and r.connection_id = c.connection_id and r.done_at is null))
 		order by c.created_at desc, c.connection_id limit $2`, companyID, commerce.MaxConnectionsList, commerce.EndedLife)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: connections of %s: %w", companyID, postgres.Translate(err))

@@ -27,7 +27,7 @@ func digestColumns(d *digestRow) postgres.Columns {
 		postgres.Into("coalesce(o.test, false)", &d.Test),
 		postgres.Into("o.created_at", &d.CreatedAt),
 		postgres.Into(`coalesce(o.version_at, (select max(v.version_at) from order_version v
-			where v.company_id = o.company_id and v.order_id = o.order_id))`, postgres.ZeroIfNull(&d.UpdatedAt)),
+			where v.company_id = $1 and v.order_id = o.order_id))`, postgres.ZeroIfNull(&d.UpdatedAt)),
 		postgres.Into("o.total_minor", &d.minor),
 		postgres.Into("o.currency", &d.currency),
 		postgres.Into("o.body", &d.body),

@@ -158,9 +158,9 @@ func leasedColumns(c *commerce.LeasedConnection) postgres.Columns {
 		postgres.Into("c.api_key_key_id", &c.APIKeyKeyID),
 		postgres.Into("c.poll_now", &c.PollNow),
 		postgres.Into(`exists (select 1 from connection_task k
-			where k.company_id = c.company_id and k.connection_id = c.connection_id and k.done_at is null)`, &c.Tasks),
+			where k.company_id = $1 and k.connection_id = c.connection_id and k.done_at is null)`, &c.Tasks),
 		postgres.Into(`exists (select 1 from connection_notice n
-			where n.company_id = c.company_id and n.connection_id = c.connection_id and n.due_at <= $3)`, &c.Notices))
+			where n.company_id = $1 and n.connection_id = c.connection_id and n.due_at <= $3)`, &c.Notices))
 }
 
 func leased(ctx context.Context, q postgres.Querier, t turn, now time.Time) (commerce.LeasedConnection, error) {
