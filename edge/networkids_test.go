@@ -151,7 +151,8 @@ func TestAWithdrawalIsOfItsVisitorAlone(t *testing.T) {
 		for _, said := range []string{"denied", "granted meta"} {
 			id, visitor := newID(), newID()
 			s.post(200, `{"companyId":"co_`+string(policy)+`","eventId":"`+id+`","event":"CONSENT_WITHDRAWN","visitorId":"`+visitor+
-				`","sessionId":"s-1","stream":"s","seq":1,"consent":"`+said+`","identity":{"email":"ana@example.com"},"payload":{"a":1},"context":{"page":{`+
+				`","sessionId":"s-1","stream":"s","seq":1,"consent":"`+said+
+				`","identity":{"email":"ana@example.com"},"payload":{"a":1},"context":{"page":{`+
 				`"url":"https://loja.example.com/"},"networkIds":{"ga":"`+plantedGA+`"}}}`)
 			e := s.eventOf(id)
 			if e.IP != "" || e.NetKey != "" || e.CookieID != "" || e.Stream != "" || e.Click != nil {

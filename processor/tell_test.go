@@ -87,7 +87,8 @@ func TestNetworksLookAtWhatIsSold(t *testing.T) {
 	}
 	told := func(what string, lines ...string) {
 		t.Helper()
-		wantTexts(t, what, s.texts(`select concat_ws(' ', destination_id, key, type, data) from outgoing order by number, destination_id`), lines...)
+		wantTexts(t, what,
+			s.texts(`select concat_ws(' ', destination_id, key, type, data) from outgoing order by number, destination_id`), lines...)
 		s.exec(`delete from outgoing`)
 	}
 	add := func(id, kind, types string) {
