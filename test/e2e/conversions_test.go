@@ -16,8 +16,8 @@ import (
 )
 
 // TestSalesReachANetworkWhereTheShopperAgreed is a store that has its sales told to Meta and to GA4, from the page's events to the
-// networks: of five shoppers with a coupon, each is known where that shopper agreed, and nowhere else. One is erased; what the networks were
-// told of that person is listed with the erasure.
+// networks: of five shoppers with a coupon, each is known where that shopper agreed, and nowhere else. One is erased; what the networks
+// were told of that person is listed with the erasure.
 func TestSalesReachANetworkWhereTheShopperAgreed(t *testing.T) {
 	t.Parallel()
 	const dataset, token, stream, secret = "123456789012345", "EAAB-token-of-meta", "G-AB12CD34EF", "api-secret-of-ga4"
