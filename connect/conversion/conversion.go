@@ -118,7 +118,7 @@ var networks = map[Network]network{
 	TikTok: {horizon: 7 * 24 * time.Hour, request: tiktokRequest, answer: tiktokAnswer},
 }
 
-// Request is what is sent, by POST. The URL of GA4 has the secret in it: neither is ever logged.
+// Request is what is sent, by POST; by GET where it has no Body. The URL of GA4 has the secret in it: neither is ever logged.
 type Request struct {
 	URL    string
 	Header http.Header
@@ -170,7 +170,7 @@ func RequestOf(n Network, c Conversion, a Account, now time.Time) (Request, erro
 func AnswerOf(n Network, status int, body []byte) Outcome {
 	of, known := networks[n]
 	if !known {
-		return Outcome{Refused, fmt.Sprintf("no network %q", n)}
+		return Outcome{Verdict: Refused, Words: fmt.Sprintf("no network %q", n)}
 	}
 	o := of.answer(status, body)
 	if by := byStatus(status, o.Words); by.Verdict == Stopped && o.Verdict != Later || by.Verdict == Later && o.Verdict != Stopped {
@@ -193,6 +193,7 @@ const (
 type Outcome struct {
 	Verdict Verdict
 	Words   string // the network's own, where it refused; of a stranger: to be shown as text
+	Request string // of a Google that took it: its id, by which StatusRequest asks what became of it; "": it said all
 }
 
 // byStatus is what an HTTP status means where the body says no more.
@@ -201,11 +202,11 @@ func byStatus(status int, words string) Outcome {
 	case status/100 == 2: // by GA4 alone without a word: an answer of the others without theirs is a proxy's
 		return Outcome{Verdict: Taken}
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return Outcome{Stopped, words}
+		return Outcome{Verdict: Stopped, Words: words}
 	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500:
-		return Outcome{Later, words}
+		return Outcome{Verdict: Later, Words: words}
 	}
-	return Outcome{Refused, words}
+	return Outcome{Verdict: Refused, Words: words}
 }
 
 // unlike is an answer that is none of the network's.
@@ -213,7 +214,7 @@ func unlike(status int) Outcome {
 	if o := byStatus(status, http.StatusText(status)); o.Verdict != Taken && o.Verdict != Refused {
 		return o
 	}
-	return Outcome{Later, "the answer is not the network's"}
+	return Outcome{Verdict: Later, Words: "the answer is not the network's"}
 }
 
 // encode makes a request of JSON.

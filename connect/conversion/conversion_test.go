@@ -237,8 +237,43 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{TikTok, 200, `{"code":50000,"message":"System error"}`, Later, "50000 System error"},
 		{TikTok, http.StatusGatewayTimeout, "", Later, "Gateway Timeout"},
 	} {
-		if got := AnswerOf(c.n, c.status, []byte(c.body)); got != (Outcome{c.want, c.words}) {
+		want := Outcome{Verdict: c.want, Words: c.words}
+		if c.n == Google && c.want == Taken {
+			want.Request = "126"
+		}
+		if got := AnswerOf(c.n, c.status, []byte(c.body)); got != want {
 			t.Errorf("%s %d %s: %+v", c.n, c.status, c.body, got)
+		}
+	}
+}
+
+// What Google says later of what it took.
+func TestGoogleSaysWhatBecameOfARequest(t *testing.T) {
+	t.Parallel()
+	if q := StatusRequest("a/b", Account{Secret: "s"}); q.Body != nil || q.Header.Get("Authorization") != "Bearer s" ||
+		q.URL != "https://datamanager.googleapis.com/v1/requestStatus:retrieve?requestId=a%2Fb" {
+		t.Errorf("%+v", q)
+	}
+	one := func(text string) string { return `{"requestStatusPerDestination":[` + text + `]}` }
+	for _, c := range []struct {
+		status int
+		body   string
+		want   Outcome
+	}{
+		{200, one(`{"requestStatus":"SUCCESS"}`), Outcome{Verdict: Taken}},
+		{200, one(`{"requestStatus":"PROCESSING"}`), Outcome{Verdict: Later}},
+		{200, one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DENIED_CONSENT"}]}}`),
+			Outcome{Verdict: Refused, Words: "FAILED PROCESSING_ERROR_REASON_DENIED_CONSENT"}},
+		{200, one(`{"requestStatus":"FAILURE"}`), Outcome{Verdict: Refused, Words: "FAILURE"}},
+		{200, one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID"}]}}`),
+			Outcome{Verdict: Taken}}, // it has it
+		{200, `{"requestStatusPerDestination":[]}`, Outcome{Verdict: Later}},
+		{200, `<html>`, Outcome{Verdict: Later}},
+		{400, `{"error":{"code":400}}`, Outcome{Verdict: Later}},
+		{503, one(`{"requestStatus":"SUCCESS"}`), Outcome{Verdict: Later}},
+	} {
+		if got := StatusOf(c.status, []byte(c.body)); got != c.want {
+			t.Errorf("%d %s: %+v, want %+v", c.status, c.body, got, c.want)
 		}
 	}
 }

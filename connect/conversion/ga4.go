@@ -134,5 +134,5 @@ func ga4Answer(status int, body []byte) Outcome {
 		return byStatus(status, http.StatusText(status))
 	}
 	m := answer.Messages[0]
-	return Outcome{Refused, strings.TrimSpace(m.Code + " " + m.Field + ": " + m.Description)}
+	return Outcome{Verdict: Refused, Words: strings.TrimSpace(m.Code + " " + m.Field + ": " + m.Description)}
 }

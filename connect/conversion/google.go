@@ -3,6 +3,7 @@ package conversion
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -12,7 +13,10 @@ import (
 
 // Google's Data Manager API, which takes conversions of Google Ads (developers.google.com/data-manager/api, 2026-05). The account's secret
 // is an OAuth access token with the scope https://www.googleapis.com/auth/datamanager, which who calls this keeps fresh.
-const googleIngest = "https://datamanager.googleapis.com/v1/events:ingest"
+const (
+	googleIngest = "https://datamanager.googleapis.com/v1/events:ingest"
+	googleStatus = "https://datamanager.googleapis.com/v1/requestStatus:retrieve"
+)
 
 type googleBody struct {
 	Destinations []googleDestination `json:"destinations"`
@@ -126,8 +130,7 @@ func googleRequest(c Conversion, a Account) (Request, error) {
 	return r, err
 }
 
-// googleAnswer reads an answer. One with a requestId says that the event was accepted: what becomes of it is asked for by
-// requestStatus:retrieve.
+// googleAnswer reads an answer. One with a requestId says that the event was accepted: StatusRequest asks what becomes of it.
 func googleAnswer(status int, body []byte) Outcome {
 	var answer struct {
 		Request string `json:"requestId"`
@@ -157,7 +160,51 @@ func googleAnswer(status int, body []byte) Outcome {
 		}
 	}
 	if ours { // the account is wrong, and not the event
-		return Outcome{Stopped, words}
+		return Outcome{Verdict: Stopped, Words: words}
 	}
-	return byStatus(status, words)
+	o := byStatus(status, words)
+	if o.Verdict == Taken {
+		o.Request = answer.Request
+	}
+	return o
+}
+
+// StatusRequest asks Google what became of a request that it took, by its id (data-manager/api/devguides/diagnostics).
+func StatusRequest(id string, a Account) Request {
+	return Request{URL: googleStatus + "?" + url.Values{"requestId": {id}}.Encode(), Header: http.Header{"Authorization": {"Bearer " + a.Secret}}}
+}
+
+// googleKnown is why Google drops an event that it has already.
+const googleKnown = "PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID"
+
+// StatusOf says what became of a request of one event, by the answer to StatusRequest: Taken, Refused with Google's reasons, or Later:
+// it is still being processed, or the answer does not say.
+func StatusOf(status int, body []byte) Outcome {
+	var answer struct {
+		Destinations []struct {
+			Status string `json:"requestStatus"`
+			Error  struct {
+				Counts []struct {
+					Reason string `json:"reason"`
+				} `json:"errorCounts"`
+			} `json:"errorInfo"`
+		} `json:"requestStatusPerDestination"`
+	}
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil || len(answer.Destinations) != 1 {
+		return Outcome{Verdict: Later}
+	}
+	switch of := answer.Destinations[0]; of.Status {
+	case "SUCCESS", "PARTIAL_SUCCESS":
+		return Outcome{Verdict: Taken}
+	case "FAILED", "FAILURE": // the reference has the one, the guide the other
+		var reasons []string
+		for _, c := range of.Error.Counts {
+			reasons = append(reasons, c.Reason)
+		}
+		if len(reasons) == 1 && reasons[0] == googleKnown {
+			return Outcome{Verdict: Taken}
+		}
+		return Outcome{Verdict: Refused, Words: strings.Join(append([]string{of.Status}, reasons...), " ")}
+	}
+	return Outcome{Verdict: Later}
 }

@@ -134,10 +134,10 @@ func metaAnswer(status int, body []byte) Outcome {
 	}
 	switch {
 	case e.Transient || metaLimits[e.Code] || e.Code < 0: // below zero: internal
-		return Outcome{Later, words}
+		return Outcome{Verdict: Later, Words: words}
 	case e.Code == metaToken || e.Code == metaSession || e.Code == metaSignature || e.Code == metaParameter && e.Subcode == metaObject ||
 		e.Code == metaPermission || e.Code >= metaDenied && e.Code <= metaDeniedEnd:
-		return Outcome{Stopped, words}
+		return Outcome{Verdict: Stopped, Words: words}
 	}
-	return Outcome{Refused, words}
+	return Outcome{Verdict: Refused, Words: words}
 }

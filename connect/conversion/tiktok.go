@@ -99,9 +99,9 @@ func tiktokAnswer(status int, body []byte) Outcome {
 	case code == 0:
 		return byStatus(status, http.StatusText(status))
 	case code == tiktokLimits || code >= tiktokSystem:
-		return Outcome{Later, words}
+		return Outcome{Verdict: Later, Words: words}
 	case code >= tiktokTokens && code <= tiktokTokens2 || code == tiktokDenied:
-		return Outcome{Stopped, words}
+		return Outcome{Verdict: Stopped, Words: words}
 	}
-	return Outcome{Refused, words}
+	return Outcome{Verdict: Refused, Words: words}
 }

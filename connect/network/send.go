@@ -40,13 +40,20 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 		return outgoing.Result{Try: commerce.Try{Failure: commerce.TryRefused}, Never: true}
 	}
 	access, refused := s.access(ctx, to) // before the order is looked at: it may take long
-	if refused != nil {
+	took := processing(m)
+	if refused != nil && took == nil {
 		return s.unmade(running, to, refused)
 	}
 	key := commerce.ToldConversion{OrderID: about.OrderID, Network: to.Kind, Account: to.account.Told()}
 	told, err := s.deps.Database.ToldConversion(ctx, to.CompanyID, key)
 	if errors.Is(err, commerce.ErrNotFound) {
 		told, err = key, nil
+	}
+	if took != nil && err == nil {
+		var settled bool
+		if r, settled = s.settle(ctx, running, to, access, *took, told); !settled {
+			return r
+		}
 	}
 	var p plan
 	if err == nil {
@@ -57,10 +64,14 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 		return s.unread(running, to, err)
 	case !p.wait.IsZero():
 		return outgoing.Result{Later: p.wait}
+	case p.skip != "" && took != nil: // it was told, and nothing has changed that could be told
+		return r
 	case p.skip == commerce.SkipTooOld && m.Attempts > 0: // it was tried in time
 		return outgoing.Result{Try: commerce.Try{Failure: p.skip}, Never: true}
 	case p.skip != "":
 		return skipped(p.skip)
+	case refused != nil:
+		return s.unmade(running, to, refused)
 	}
 	request, err := s.request(to, access, p.conversion)
 	if err != nil {
@@ -78,7 +89,7 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 		}
 		return outgoing.Result{Later: s.now().Add(soon)}
 	}
-	if r = s.post(ctx, running, to, request); r.Try.Failure != "" || r.Ended {
+	if r = s.post(ctx, running, to, request); r.Ended || r.Try.Failure != "" && r.Taken.IsZero() {
 		return r
 	}
 	told.SentAt, told.Value = s.now(), p.value
@@ -88,10 +99,62 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 	if err := s.deps.Database.StoreConversion(storing, to.CompanyID, told); err != nil {
 		return s.unread(running, to, err) // it is sent again, and the network knows it by its id
 	}
-	if p.again {
+	if p.again && r.Taken.IsZero() {
 		return outgoing.Result{Later: s.now()}
 	}
 	return r
+}
+
+// When Google is asked what became of a request (data-manager/api/devguides/diagnostics: after 30 minutes, then less and less often; it
+// may take 24 hours).
+const (
+	firstAsked = 30 * time.Minute
+	lastAsked  = 24 * time.Hour
+)
+
+// processing is the attempt by which the network took a message and has not said yet what became of it; nil: there is none.
+func processing(m commerce.Message) *commerce.Try {
+	if len(m.Tries) == 0 || m.Tries[len(m.Tries)-1].Failure != commerce.TryProcessing {
+		return nil
+	}
+	return &m.Tries[len(m.Tries)-1]
+}
+
+// settle asks the network what became of a message that it took; not where access is "". settled is true where it has it, or where it
+// did not say for a day; else r is what becomes of the message.
+func (s *Sender) settle(ctx, running context.Context, to *target, access string, took commerce.Try, told commerce.ToldConversion,
+) (r outgoing.Result, settled bool) {
+	o := conversion.Outcome{Verdict: conversion.Later}
+	if access != "" {
+		status, _, body, failure := s.ask(ctx, conversion.StatusRequest(took.Answer, conversion.Account{Secret: access}))
+		if failure == "" {
+			o = conversion.StatusOf(status, body)
+		} else if running.Err() != nil {
+			return outgoing.Result{Ended: true}, false
+		}
+		r.Try.Status = status
+	}
+	since := s.now().Sub(took.At)
+	switch {
+	case o.Verdict == conversion.Refused:
+		r.Try.Failure, r.Try.Answer, r.Never = commerce.TryRefused, printable(o.Words), true
+		told.SentAt = time.Time{}
+		storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+		defer cancel()
+		if err := s.deps.Database.StoreConversion(storing, to.CompanyID, told); err != nil {
+			s.deps.Logger.Warn("what a network dropped is not stored", "company", to.CompanyID, "account", to.ID, "error", err)
+			return outgoing.Result{Later: s.now().Add(soon)}, false
+		}
+		return r, false
+	case o.Verdict == conversion.Later && since < lastAsked:
+		return outgoing.Result{Later: s.now().Add(max(firstAsked, since))}, false
+	}
+	return r, true
+}
+
+// printable is a network's words as they are kept.
+func printable(words string) string {
+	return outgoing.Printable([]byte(words[:min(len(words), keptWords)]))
 }
 
 // checkEvery is how often a conversion of an account at GA4 is checked before it is sent. GA4 says of nothing that it takes whether it is
@@ -215,11 +278,13 @@ func (s *Sender) post(ctx, running context.Context, to *target, request conversi
 		return r
 	}
 	outcome := conversion.AnswerOf(conversion.Network(to.Kind), status, body)
-	words := []byte(outcome.Words)
-	r.Try.Answer = outgoing.Printable(words[:min(len(words), keptWords)])
+	r.Try.Answer = printable(outcome.Words)
 	switch outcome.Verdict {
 	case conversion.Taken:
 		r.Try.Answer = ""
+		if outcome.Request != "" && to.account.Test == "" { // of one that was only checked Google says no more
+			r.Try.Failure, r.Try.Answer, r.Taken = commerce.TryProcessing, printable(outcome.Request), s.now().Add(firstAsked)
+		}
 	case conversion.Refused:
 		r.Try.Failure, r.Never = commerce.TryRefused, true
 	case conversion.Stopped:
@@ -233,7 +298,11 @@ func (s *Sender) post(ctx, running context.Context, to *target, request conversi
 
 // ask makes one request, and reads the answer, at most maxAnswer of it. failure is commerce.Try… where none came.
 func (s *Sender) ask(ctx context.Context, q conversion.Request) (status int, header http.Header, body []byte, failure string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.config.Options.Rewritten(q.URL), bytes.NewReader(q.Body))
+	method := http.MethodPost
+	if q.Body == nil {
+		method = http.MethodGet
+	}
+	request, err := http.NewRequestWithContext(ctx, method, s.config.Options.Rewritten(q.URL), bytes.NewReader(q.Body))
 	if err != nil {
 		return 0, nil, nil, commerce.TryAddress
 	}

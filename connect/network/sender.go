@@ -142,7 +142,7 @@ func (s *Sender) Begin(d commerce.LeasedDestination) outgoing.Send {
 			r = s.tell(limited, ctx, &target{LeasedDestination: d, account: to, secret: secret}, messages[0])
 		}
 		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
-		if !r.Ended && r.Later.IsZero() {
+		if !r.Ended && r.Later.IsZero() && r.Taken.IsZero() {
 			outcome := r.Try.Failure
 			if outcome == "" {
 				outcome = sent

@@ -254,4 +254,6 @@ const (
 const (
 	TryRefused = "refused" // the network refused this event for good
 	TryAccount = "account" // the network refuses the account or its secret
+	// TryProcessing: the network took it, and says later what became of it. Try.Answer is the network's id of the request.
+	TryProcessing = "processing"
 )

@@ -80,7 +80,7 @@ func (e *Engine) round(ctx context.Context, lease commerce.ConnectLease, d comme
 		group := make([]commerce.Sent, 0, len(groups[i]))
 		for _, m := range groups[i] {
 			group = append(group, become(e.now(), m, r))
-			if r.Try.Failure != "" && !r.Skip {
+			if r.Try.Failure != "" && !r.Skip && r.Taken.IsZero() {
 				tried = max(tried, m.Attempts+1)
 			}
 		}
@@ -89,7 +89,7 @@ func (e *Engine) round(ctx context.Context, lease commerce.ConnectLease, d comme
 			continue
 		}
 		attempts++
-		if r.Try.Failure == "" {
+		if r.Try.Failure == "" || !r.Taken.IsZero() {
 			health.DeliveredAt = e.now()
 			continue
 		}
@@ -125,6 +125,8 @@ func become(now time.Time, m commerce.Message, r *Result) commerce.Sent {
 		one.State = commerce.MessageSkipped
 	case !r.Later.IsZero():
 		one.State, one.DueAt, one.Untried = commerce.MessageWaiting, r.Later, true
+	case !r.Taken.IsZero():
+		one.State, one.DueAt = commerce.MessageWaiting, r.Taken
 	case r.Try.Failure != "":
 		at, goesOn := again(now, m.Attempts+1, r.Wait)
 		one.State, one.DueAt = commerce.MessageWaiting, at

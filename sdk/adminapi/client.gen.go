@@ -1942,7 +1942,7 @@ type Attempt struct {
 	Answer *string   `json:"answer"`
 	At     time.Time `json:"at"`
 
-	// Failure `status` (no 2xx), `redirect`, `not_public` (the address is none of the internet), `timeout`, `no_answer` or `secret_lost`; of a network also `refused`, `account`, or why it was skipped; null: it was delivered.
+	// Failure `status` (no 2xx), `redirect`, `not_public` (the address is none of the internet), `timeout`, `no_answer` or `secret_lost`; of a network also `refused`, `account`, `processing` (it took it, and says later what became of it) or why it was skipped; null: it was delivered.
 	Failure *string `json:"failure"`
 
 	// Status Of the answer; null: none came.

@@ -66,10 +66,11 @@ func (s *Store) BeginConversion(ctx context.Context, d commerce.LeasedDestinatio
 	return may, nil
 }
 
-// StoreConversion stores that an account took what it was told of an order, and which value it has of it now.
+// StoreConversion stores that an account took what it was told of an order, and which value it has of it now; without SentAt, that it is
+// not known any more whether it has it.
 func (s *Store) StoreConversion(ctx context.Context, companyID string, c commerce.ToldConversion) error {
 	args := conversionArgs(companyID, c)
-	args["sent_at"] = c.SentAt
+	args["sent_at"] = postgres.NullIfZero(c.SentAt)
 	delete(args, "begun_at")
 	if _, err := s.db.Pool().Exec(ctx, `
 		update conversion set sent_at = @sent_at, currency = @currency, value_minor = @value

@@ -3098,7 +3098,7 @@ export interface components {
              * @description Of the answer; null: none came.
              */
             status: number | null;
-            /** @description `status` (no 2xx), `redirect`, `not_public` (the address is none of the internet), `timeout`, `no_answer` or `secret_lost`; of a network also `refused`, `account`, or why it was skipped; null: it was delivered. */
+            /** @description `status` (no 2xx), `redirect`, `not_public` (the address is none of the internet), `timeout`, `no_answer` or `secret_lost`; of a network also `refused`, `account`, `processing` (it took it, and says later what became of it) or why it was skipped; null: it was delivered. */
             failure: string | null;
             /** @description How an answer that was no 2xx begins: at most 200 bytes. */
             answer: string | null;
