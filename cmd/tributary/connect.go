@@ -152,7 +152,8 @@ func (f *shopFlags) register(flags *pflag.FlagSet) {
 
 func (f *shopFlags) registerAddresses(flags *pflag.FlagSet) {
 	flags.Var(&f.addresses, "shop-address",
-		"for tests: HOST=URL leads requests for a platform's host to a fake on this machine; repeat or separate by commas")
+		"for tests: HOST=URL leads requests for a host of a platform, a network or an endpoint to a program on this machine; repeat or "+
+			"separate by commas")
 }
 
 // into adds what the flags say to the service's settings.
@@ -255,7 +256,7 @@ func runConnect(ctx context.Context, s connectSetup) (err error) {
 	if err != nil {
 		return err
 	}
-	sender, err := webhook.New(webhook.Config{UserAgent: s.config.Options.UserAgent},
+	sender, err := webhook.New(webhook.Config{Options: s.config.Options},
 		webhook.Deps{Database: db.Store, Keys: s.keys, Logger: s.log, Registry: registry})
 	if err != nil {
 		return err

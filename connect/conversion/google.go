@@ -171,7 +171,8 @@ func googleAnswer(status int, body []byte) Outcome {
 
 // StatusRequest asks Google what became of a request that it took, by its id (data-manager/api/devguides/diagnostics).
 func StatusRequest(id string, a Account) Request {
-	return Request{URL: googleStatus + "?" + url.Values{"requestId": {id}}.Encode(), Header: http.Header{"Authorization": {"Bearer " + a.Secret}}}
+	return Request{URL: googleStatus + "?" + url.Values{"requestId": {id}}.Encode(),
+		Header: http.Header{"Authorization": {"Bearer " + a.Secret}}}
 }
 
 // googleKnown is why Google drops an event that it has already.

@@ -363,7 +363,8 @@ func TestGoogleSaysLaterWhatBecameOfASale(t *testing.T) {
 	if n := s.google.Requests() - requests; n != 1 { // for an access token
 		t.Errorf("Google was asked %d times more", n)
 	}
-	status.Store(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DENIED_CONSENT","recordCount":"1"}]}}`)
+	status.Store(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DENIED_CONSENT",` +
+		`"recordCount":"1"}]}}`)
 	s.due()
 	s.send(func() bool { return !strings.Contains(s.messages()[0], "waiting") })
 	s.wantMessages("net_google order:1 parked refused FAILED PROCESSING_ERROR_REASON_DENIED_CONSENT")

@@ -59,17 +59,21 @@ func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets
 		r.Try.Failure = commerce.TryNoSecret
 		return r
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
-	if err != nil || request.URL.Scheme != "https" && !s.config.AllowLocal {
+	url, client := s.config.Options.Rewritten(e.URL), s.client
+	if url != e.URL {
+		client = s.local
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil || request.URL.Scheme != "https" && client != s.local && !s.config.AllowLocal {
 		r.Try.Failure = commerce.TryAddress
 		return r
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", s.config.UserAgent)
+	request.Header.Set("User-Agent", s.config.Options.UserAgent)
 	request.Header.Set("Webhook-Id", m.ID)
 	request.Header.Set("Webhook-Timestamp", strconv.FormatInt(began.Unix(), 10))
 	request.Header.Set("Webhook-Signature", signature)
-	response, err := s.client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		r.Try.Failure = outgoing.FailureOf(err)
 		r.Ended = ctx.Err() != nil

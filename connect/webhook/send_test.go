@@ -37,6 +37,28 @@ func newSender(t *testing.T, local bool) *Sender {
 var message = commerce.Message{Number: 7, Key: "order:1", Type: commerce.PayoutChanged, ID: "msg_1", At: time.Unix(1700000000, 5000).UTC(),
 	Data: json.RawMessage(`{"orderId":"1"}`)}
 
+// Where a host is led to a program on this machine, for trying out, other addresses of this machine stay closed.
+func TestOneHostIsLedToThisMachine(t *testing.T) {
+	t.Parallel()
+	s := newSender(t, false)
+	var got atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got.Store(r.Method + " " + r.URL.Path + " " + r.Header.Get("Webhook-Id"))
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(s.local.CloseIdleConnections)
+	s.config.Options.Rewrite = map[string]string{"erp.example.com": server.URL}
+	r := s.send(t.Context(), commerce.LeasedDestination{URL: "https://erp.example.com/hook"}, []string{vectorSecret}, message)
+	if r.Try.Failure != "" || r.Try.Status != http.StatusOK || got.Load() != "POST /hook msg_1" {
+		t.Errorf("%+v, got %v", r, got.Load())
+	}
+	for _, url := range []string{server.URL, strings.Replace(server.URL, "http:", "https:", 1)} {
+		if r := s.send(t.Context(), commerce.LeasedDestination{URL: url}, []string{vectorSecret}, message); r.Try.Failure != commerce.TryAddress {
+			t.Errorf("%s: %+v", url, r.Try)
+		}
+	}
+}
+
 // An endpoint's address is whatever a merchant types, and its name can lead anywhere by the time it is dialled.
 func TestAddressesInsideAreNotDialled(t *testing.T) {
 	t.Parallel()

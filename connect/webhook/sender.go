@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tributary-io/tributary/connect/platform"
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/outgoing"
@@ -18,11 +19,13 @@ import (
 
 // Config says how a sender behaves. The zero value of each field is its default.
 type Config struct {
-	UserAgent string        // Tributary
+	// Options say by which name it sends (Tributary), and where requests to some hosts go instead: to programs on this machine too, for
+	// tests and for trying out.
+	Options   platform.Options
 	LookEvery time.Duration // how often it is looked for endpoints that are due: 1 s
 	IdleLook  time.Duration // how long one that has nothing to send is left alone, unless it is woken: 15 s
 
-	// AllowLocal sends to addresses of this machine, without TLS too. For tests and `tributary dev` alone.
+	// AllowLocal sends to addresses of this machine, without TLS too. For tests alone.
 	AllowLocal bool
 }
 
@@ -40,6 +43,7 @@ type Sender struct {
 	config  Config
 	deps    Deps
 	client  *http.Client
+	local   *http.Client // of hosts that Options leads elsewhere
 	metrics *metrics
 	engine  *outgoing.Engine
 	now     func() time.Time
@@ -47,7 +51,7 @@ type Sender struct {
 
 // New makes a sender. Nothing is dialled yet.
 func New(config Config, deps Deps) (*Sender, error) {
-	config.UserAgent = cmp.Or(config.UserAgent, "Tributary")
+	config.Options.UserAgent = cmp.Or(config.Options.UserAgent, "Tributary")
 	if deps.Keys == nil {
 		return nil, errors.New("webhook: Deps needs Keys")
 	}
@@ -65,7 +69,8 @@ func New(config Config, deps Deps) (*Sender, error) {
 		return nil, fmt.Errorf("webhook: metrics: %w", err)
 	}
 	s := &Sender{config: config, deps: deps, metrics: m, now: deps.Now,
-		client: outgoing.NewClient(requestTimeout, parallel, config.AllowLocal)}
+		client: outgoing.NewClient(requestTimeout, parallel, config.AllowLocal),
+		local:  outgoing.NewClient(requestTimeout, parallel, true)}
 	s.engine, err = outgoing.New(outgoing.Config{Kinds: []commerce.DestinationKind{commerce.ToWebhook}, Timeout: requestTimeout,
 		Mortal: true, Parallel: parallel, LookEvery: config.LookEvery, IdleLook: config.IdleLook},
 		outgoing.Deps{Database: deps.Database, Transport: s, Logger: deps.Logger, Now: deps.Now})
@@ -78,6 +83,7 @@ func New(config Config, deps Deps) (*Sender, error) {
 // Run sends until ctx ends. Then it gives all endpoints back, and returns nil. It leaves no goroutine behind.
 func (s *Sender) Run(ctx context.Context) error {
 	defer s.client.CloseIdleConnections()
+	defer s.local.CloseIdleConnections()
 	s.engine.Run(ctx)
 	return nil
 }

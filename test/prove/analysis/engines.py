@@ -34,10 +34,11 @@ def pyarrow():
         rows = files.to_table(
             filter=(pc.field("company") == company) & (pc.field("day") >= "2026-11-01") & (pc.field("day") <= "2026-11-30")
         )
-        table = rows.group_by(["channel", "currency"]).aggregate(
-            [("order_id", "count_distinct"), ("last_non_direct_minor", "sum"), ("time_decay_minor", "sum")]
+        counted = pc.if_else(pc.is_valid(rows["last_non_direct_minor"]), rows["order_id"], None)
+        table = rows.append_column("counted", counted).group_by(["channel", "currency"]).aggregate(
+            [("counted", "count_distinct"), ("last_non_direct_minor", "sum"), ("time_decay_minor", "sum")]
         )
-        names = ["channel", "currency", "order_id_count_distinct", "last_non_direct_minor_sum", "time_decay_minor_sum"]
+        names = ["channel", "currency", "counted_count_distinct", "last_non_direct_minor_sum", "time_decay_minor_sum"]
         return sorted((tuple(row[name] for name in names) for row in table.to_pylist()), key=lambda row: row[:2])
 
     return report
