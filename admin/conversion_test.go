@@ -1,7 +1,11 @@
 package admin_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"strings"
 	"testing"
@@ -151,7 +155,8 @@ func TestAccountsAtNetworksComeChangeAndGo(t *testing.T) {
 	s.want(s.call("POST", one+"/test", s.live, ""), 409, "network_disabled")
 	s.want(s.call("PUT", one, s.live, `{"enabled":true}`), 200, "")
 	google := `{"name":"Google","network":"google","account_id":"1234567890","action_id":"98765","login_id":"1112223334",` +
-		`"test_code":"check","all_orders":true,"secret":` + quoted(serviceAccount) + `}`
+		`"test_code":"check","all_orders":true,"secret":` + quoted(serviceAccount(t)) + `}`
+	s.want(s.call("POST", conversionsPath, s.live, strings.Replace(google, "PRIVATE KEY-----", "KEY-----", 1)), 400, "validation_error")
 	other := dataOf[networkData](s, s.call("POST", conversionsPath, s.live, google))
 	if n := dataOf[networkData](s, s.call("GET", conversionsPath+"/"+other.ID, s.live, "")); n.ActionID == nil || *n.ActionID != "98765" ||
 		*n.LoginID != "1112223334" || !n.AllOrders || *n.TestCode != "check" {
@@ -201,9 +206,24 @@ func TestAccountsAtNetworksComeChangeAndGo(t *testing.T) {
 	}
 }
 
-// serviceAccount looks like the key file of a Google service account.
-const serviceAccount = `{"type":"service_account","client_email":"a@b.iam.gserviceaccount.com",` +
-	`"private_key":"-----BEGIN PRIVATE KEY-----","token_uri":"` + commerce.GoogleTokenURL + `"}`
+// serviceAccount is a key file as Google makes it for a service account.
+func serviceAccount(t *testing.T) string {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := json.Marshal(commerce.ServiceAccount{Type: "service_account", Email: "a@b.iam.gserviceaccount.com", KeyID: "k",
+		Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), TokenAt: commerce.GoogleTokenURL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(file)
+}
 
 func quoted(text string) string {
 	b, _ := json.Marshal(text)

@@ -81,14 +81,10 @@ func (t *tokens) ask(ctx context.Context, keyFile string, now time.Time) (token,
 	if err != nil {
 		return token{}, wrong("the secret is no key file of a service account")
 	}
-	key, err := jwt.ParseRSAPrivateKeyFromPEM([]byte(file.Key))
-	if err != nil {
-		return token{}, wrong("the key file has no private key")
-	}
 	claim := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{"iss": file.Email, "scope": googleScope, "aud": commerce.GoogleTokenURL,
 		"iat": now.Unix(), "exp": now.Add(tokenLife).Unix()})
 	claim.Header["kid"] = file.KeyID
-	assertion, err := claim.SignedString(key)
+	assertion, err := claim.SignedString(file.Signer)
 	if err != nil {
 		return token{}, wrong("the private key does not sign")
 	}

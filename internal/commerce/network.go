@@ -1,7 +1,11 @@
 package commerce
 
 import (
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -180,14 +184,26 @@ type ServiceAccount struct {
 	Key     string `json:"private_key"` // PEM
 	KeyID   string `json:"private_key_id"`
 	TokenAt string `json:"token_uri"`
+
+	Signer *rsa.PrivateKey `json:"-"` // Key
 }
 
 // ParseServiceAccount reads a key file of a Google service account.
 func ParseServiceAccount(text string) (a ServiceAccount, err error) {
-	if err = json.Unmarshal([]byte(text), &a); err != nil || a.Type != "service_account" || a.Email == "" || a.Key == "" ||
-		a.TokenAt != GoogleTokenURL {
-		return a, fmt.Errorf("commerce: no key file of a Google service account")
+	wrong := errors.New("commerce: no key file of a Google service account")
+	if err = json.Unmarshal([]byte(text), &a); err != nil || a.Type != "service_account" || a.Email == "" || a.TokenAt != GoogleTokenURL {
+		return a, wrong
 	}
+	block, _ := pem.Decode([]byte(a.Key))
+	if block == nil {
+		return a, wrong
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	signer, is := key.(*rsa.PrivateKey)
+	if err != nil || !is {
+		return a, wrong
+	}
+	a.Signer = signer
 	return a, nil
 }
 
