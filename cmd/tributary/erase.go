@@ -75,7 +75,8 @@ A store has two companies, live and sandbox: each is asked on its own.`,
 			return waitForErasure(cmd, db, company, asked, wait, report)
 		},
 	}
-	report.register(cmd, erasureReport{"…", "c_…", "erasing | waiting_for_exports | erased", 2, 40, []string{"orders host:/srv/tributary"}})
+	report.register(cmd, erasureReport{"…", "c_…", "erasing | waiting_for_exports | erased", 2, 40, []string{"orders host:/srv/tributary"},
+		[]toldReport{{commerce.ToMeta, "1234567890", "1001"}}, false})
 	flags := cmd.Flags()
 	database.register(flags)
 	hashing.register(flags)
@@ -104,6 +105,32 @@ type erasureReport struct {
 	Events    int64  `json:"events"`
 
 	Exports []string `json:"exports"` // that it waits for
+
+	Conversions     []toldReport `json:"conversions"` // to whom the erasure is to be passed on
+	ConversionsMore bool         `json:"conversions_more"`
+}
+
+// toldReport is what an advertising network was told, or may have been, as JSON.
+type toldReport struct {
+	Network commerce.DestinationKind `json:"network"`
+	Account string                   `json:"account"`
+	OrderID string                   `json:"order_id"`
+}
+
+// toldWords says what networks were told of a person.
+func toldWords(list []toldReport, more bool) string {
+	if len(list) == 0 {
+		return ""
+	}
+	text := strings.Builder{}
+	text.WriteString("Networks were told of the person, or may have been. Pass the erasure on to each.\n")
+	for _, t := range list {
+		fmt.Fprintf(&text, "  %s  %s  order %s\n", t.Network, printable(t.Account), printable(t.OrderID))
+	}
+	if more {
+		text.WriteString("  and more\n")
+	}
+	return text.String()
 }
 
 // waitForErasure prints an erasure's id and its state, once it is done or the wait is over.
@@ -116,7 +143,15 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 			return err
 		}
 	}
-	fmt.Fprintf(report.text(cmd), "erasure  %s  %s  %d orders, %d events\n", e.ErasureID, e.State, e.Orders, e.Events)
+	list, more, err := db.ErasedConversions(cmd.Context(), company, e.ErasureID)
+	if err != nil {
+		return err
+	}
+	told := make([]toldReport, len(list))
+	for i, t := range list {
+		told[i] = toldReport{t.Network, t.Account, t.OrderID}
+	}
+	fmt.Fprintf(report.text(cmd), "erasure  %s  %s  %d orders, %d events\n%s", e.ErasureID, e.State, e.Orders, e.Events, toldWords(told, more))
 	switch {
 	case e.State == commerce.ErasingFiles:
 		fmt.Fprintf(cmd.ErrOrStderr(), "The database has nothing of the person any more. Exported files may: "+
@@ -127,5 +162,6 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 		fmt.Fprintln(cmd.ErrOrStderr(),
 			"Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
 	}
-	return report.write(cmd, erasureReport{e.ErasureID, company, e.State, e.Orders, e.Events, append([]string{}, e.Exports...)})
+	return report.write(cmd, erasureReport{e.ErasureID, company, e.State, e.Orders, e.Events, append([]string{}, e.Exports...), told,
+		more})
 }

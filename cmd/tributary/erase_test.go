@@ -36,6 +36,16 @@ func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
 	}
 }
 
+func TestEraseSaysWhatNetworksWereTold(t *testing.T) {
+	if text := toldWords(nil, false); text != "" {
+		t.Errorf("nothing was told: %q", text)
+	}
+	want := "Networks were told of the person, or may have been. Pass the erasure on to each.\n  meta  1234567890  order 1001\n  and more\n"
+	if text := toldWords([]toldReport{{"meta", "1234567890", "1001"}}, true); text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
 func TestEraseNeedsTheHashingSecret(t *testing.T) {
 	live, _ := installation(t)
 	t.Setenv("TRIBUTARY_HASHING_SECRET", "")
