@@ -116,7 +116,7 @@ var companyColumns = []column[commerce.Company]{
 	{"", "CURRENCY", func(c *commerce.Company) any { return c.Currency }},
 	{"", "ORIGINS", func(c *commerce.Company) any { return listed(c.Origins) }},
 	{"", "HOSTS", func(c *commerce.Company) any { return listed(c.Hosts) }},
-	{"", "CREATED", func(c *commerce.Company) any { return moment(c.CreatedAt) }},
+	{"", "CREATED", func(c *commerce.Company) any { return momentOrNone(c.CreatedAt) }},
 	{"", "ARCHIVED", func(c *commerce.Company) any {
 		if c.ArchivedAt.IsZero() {
 			return "-"

@@ -63,8 +63,8 @@ var connectionTable = []column[commerce.Connection]{
 	{"reason", "REASON", func(c *commerce.Connection) any { return c.Reason }},
 	{"orders", "ORDERS", func(c *commerce.Connection) any { return c.Orders }},
 	{"set_aside", "SET ASIDE", func(c *commerce.Connection) any { return c.AsideCount }},
-	{"polled_at", "READ AT", func(c *commerce.Connection) any { return moment(c.PolledAt) }},
-	{"last_order_at", "LAST ORDER", func(c *commerce.Connection) any { return moment(c.LastOrderAt) }},
+	{"polled_at", "READ AT", func(c *commerce.Connection) any { return momentOrNone(c.PolledAt) }},
+	{"last_order_at", "LAST ORDER", func(c *commerce.Connection) any { return momentOrNone(c.LastOrderAt) }},
 }
 
 func newConnectList() *cobra.Command {
@@ -321,7 +321,7 @@ var couponTable = []column[commerce.ShopCoupon]{
 	{"percent", "PERCENT", func(c *commerce.ShopCoupon) any { return orNone(c.Percent) }},
 	{"amount", "AMOUNT", func(c *commerce.ShopCoupon) any { return orNone(c.Amount) }},
 	{"difference", "DIFFERENCE", func(c *commerce.ShopCoupon) any { return orNone(c.Difference) }},
-	{"checked_at", "COMPARED", func(c *commerce.ShopCoupon) any { return moment(c.CheckedAt) }},
+	{"checked_at", "COMPARED", func(c *commerce.ShopCoupon) any { return momentOrNone(c.CheckedAt) }},
 }
 
 func newConnectCoupons() *cobra.Command {

@@ -25,6 +25,14 @@ func printable(text string) string {
 	}, text)
 }
 
+// momentOrNone is moment in a list: null in JSON for the zero time.
+func momentOrNone(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return moment(t)
+}
+
 // moment returns a time in UTC; "never" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {

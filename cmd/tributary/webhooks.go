@@ -30,8 +30,8 @@ var webhookEndpoints = receivers{group: "webhooks", prefix: commerce.EndpointPre
 status (no 2xx), redirect, not_public (the address is none of the internet), timeout, no_answer or secret_lost.`,
 	test:   "Send an event of type webhook.test, whatever events the endpoint gets",
 	replay: "Send what changed in some time once more, as it is now",
-	replayLong: `Send orders and statements that changed from --from on and before --to once more, as they are now: at most
-%d orders at once. What has not changed since has the webhook-id that it had.`}
+	replayLong: `Send orders and statements that changed from five minutes before --from on and before --to once more, as they are now: at
+most %d orders at once. What has not changed since has the webhook-id that it had.`}
 
 func newWebhooks() *cobra.Command {
 	return group("webhooks", "Tell other systems what becomes of orders and statements", append(webhookEndpoints.commands(), newWebhooksAdd(),
@@ -182,11 +182,11 @@ func stateColumns[T any](of func(one *T) *commerce.Endpoint) []column[T] {
 	return []column[T]{
 		{"state", "STATE", func(t *T) any { return of(t).State() }},
 		{"reason", "REASON", func(t *T) any { return orNone(of(t).Reason) }},
-		{"since", "SINCE", func(t *T) any { return moment(of(t).Since) }},
-		{"failing_since", "FAILING SINCE", func(t *T) any { return moment(of(t).FailingSince) }},
+		{"since", "SINCE", func(t *T) any { return momentOrNone(of(t).Since) }},
+		{"failing_since", "FAILING SINCE", func(t *T) any { return momentOrNone(of(t).FailingSince) }},
 		{"waiting", "WAITING", func(t *T) any { return of(t).Waiting }},
 		{"parked", "GIVEN UP", func(t *T) any { return of(t).Parked }},
-		{"delivered_at", "LAST DELIVERED", func(t *T) any { return moment(of(t).DeliveredAt) }},
+		{"delivered_at", "LAST DELIVERED", func(t *T) any { return momentOrNone(of(t).DeliveredAt) }},
 	}
 }
 
@@ -305,10 +305,10 @@ var messageTable = []column[commerce.Message]{
 	{"sequence", "SEQUENCE", func(m *commerce.Message) any { return m.Number }},
 	{"type", "EVENT", func(m *commerce.Message) any { return string(m.Type) }},
 	{"key", "OF", func(m *commerce.Message) any { return m.Key }},
-	{"at", "AT", func(m *commerce.Message) any { return moment(m.At) }},
+	{"at", "AT", func(m *commerce.Message) any { return momentOrNone(m.At) }},
 	{"state", "STATE", func(m *commerce.Message) any { return m.State }},
 	{"attempts", "ATTEMPTS", func(m *commerce.Message) any { return m.Attempts }},
-	{"last_attempt_at", "LAST ATTEMPT", func(m *commerce.Message) any { return moment(lastTry(m).At) }},
+	{"last_attempt_at", "LAST ATTEMPT", func(m *commerce.Message) any { return momentOrNone(lastTry(m).At) }},
 	{"last_status", "ANSWER", func(m *commerce.Message) any {
 		if status := lastTry(m).Status; status != 0 {
 			return status

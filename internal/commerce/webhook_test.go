@@ -1,6 +1,9 @@
 package commerce_test
 
 import (
+	"os"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -19,6 +22,28 @@ func TestEndpointsAreOfTheInternet(t *testing.T) {
 		commerce.Endpoint{Name: "ERP", URL: url, Types: commerce.EventTypes}.Check(&bad)
 		if (len(bad.List) == 0) != fine {
 			t.Errorf("%q: %+v", url, bad.List)
+		}
+	}
+}
+
+// Who receives events is told of each field.
+func TestThePageNamesTheFieldsOfEvents(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begin, data := range map[string]any{"| of orders |": commerce.OrderTold{}, "| of statements |": commerce.StatementTold{},
+		"| `coupon.leaking` | `code`": commerce.LeakTold{}, "| `connection.failing` | `connection_id`": commerce.ConnectionTold{}} {
+		_, row, found := strings.Cut(string(page), "\n"+begin)
+		row, _, _ = strings.Cut(begin+row, "\n")
+		if !found {
+			t.Errorf("no row begins with %q", begin)
+		}
+		for field := range reflect.TypeOf(data).Fields() {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); !strings.Contains(row, "`"+name+"`") {
+				t.Errorf("%s has no %s", begin, name)
+			}
 		}
 	}
 }
