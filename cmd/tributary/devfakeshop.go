@@ -75,7 +75,9 @@ func startFakeShop(ctx context.Context, name string, config *dev.Config, setting
 		end()
 		return nil, misuse(fmt.Errorf("--fake-shop %s: it did not start: %w", name, err))
 	}
-	settings.Options.Rewrite = map[string]string{}
+	if settings.Options.Rewrite == nil {
+		settings.Options.Rewrite = map[string]string{}
+	}
 	for _, host := range told.Hosts {
 		settings.Options.Rewrite[host] = told.URL
 	}

@@ -143,6 +143,7 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 			return err
 		}
 	}
+	fmt.Fprintf(report.text(cmd), "erasure  %s  %s  %d orders, %d events\n", e.ErasureID, e.State, e.Orders, e.Events)
 	list, more, err := db.ErasedConversions(cmd.Context(), company, e.ErasureID)
 	if err != nil {
 		return err
@@ -151,13 +152,14 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 	for i, t := range list {
 		told[i] = toldReport{t.Network, t.Account, t.OrderID}
 	}
-	fmt.Fprintf(report.text(cmd), "erasure  %s  %s  %d orders, %d events\n%s", e.ErasureID, e.State, e.Orders, e.Events, toldWords(told, more))
+	fmt.Fprint(report.text(cmd), toldWords(told, more))
 	switch {
 	case e.State == commerce.ErasingFiles:
 		fmt.Fprintf(cmd.ErrOrStderr(), "The database has nothing of the person any more. Exported files may: "+
 			"run these again, `tributary export list` shows which.\n  %s\n", strings.Join(e.Exports, "\n  "))
 	case e.State == commerce.Erasing:
-		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it.")
+		fmt.Fprintln(cmd.ErrOrStderr(), "It goes on by itself: admin publishes it and a processor does it. "+
+			"The dashboard and GET /erasures/{id} say then which networks were told of the person.")
 	case e.Orders == 0 && e.Events == 0:
 		fmt.Fprintln(cmd.ErrOrStderr(),
 			"Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")

@@ -267,13 +267,23 @@ func TestGoogleSaysWhatBecameOfARequest(t *testing.T) {
 		{200, one(`{"requestStatus":"FAILURE"}`), Outcome{Verdict: Refused, Words: "FAILURE"}},
 		{200, one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID"}]}}`),
 			Outcome{Verdict: Taken}}, // it has it
+		{200, one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_INTERNAL_ERROR"}]}}`),
+			Outcome{Verdict: Later, Words: "FAILED PROCESSING_ERROR_REASON_INTERNAL_ERROR"}},
+		{200, one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_DESTINATION_ACCOUNT_` +
+			`ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED"}]}}`), Outcome{Verdict: Stopped,
+			Words: "FAILED PROCESSING_ERROR_REASON_DESTINATION_ACCOUNT_ENHANCED_CONVERSIONS_TERMS_NOT_SIGNED"}},
 		{200, `{"requestStatusPerDestination":[]}`, Outcome{Verdict: Later}},
 		{200, `<html>`, Outcome{Verdict: Later}},
 		{400, `{"error":{"code":400}}`, Outcome{Verdict: Later}},
 		{503, one(`{"requestStatus":"SUCCESS"}`), Outcome{Verdict: Later}},
 	} {
-		if got := StatusOf(c.status, []byte(c.body)); got != c.want {
+		if got := StatusOf(Purchase, c.status, []byte(c.body)); got != c.want {
 			t.Errorf("%d %s: %+v, want %+v", c.status, c.body, got, c.want)
 		}
+	}
+	// A refund has the sale's id: as a repeat it was not counted.
+	if got := StatusOf(Refund, 200, []byte(one(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"`+googleKnown+
+		`"}]}}`))); got.Verdict != Refused {
+		t.Errorf("a refund: %+v", got)
 	}
 }

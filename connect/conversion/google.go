@@ -26,12 +26,12 @@ type googleBody struct {
 }
 
 type googleDestination struct {
-	Operating googleAccount  `json:"operatingAccount"`
-	Login     *googleAccount `json:"loginAccount,omitempty"`
-	Action    string         `json:"productDestinationId"`
+	Operating googleAccountID  `json:"operatingAccount"`
+	Login     *googleAccountID `json:"loginAccount,omitempty"`
+	Action    string           `json:"productDestinationId"`
 }
 
-type googleAccount struct {
+type googleAccountID struct {
 	Type string `json:"accountType"`
 	ID   string `json:"accountId"`
 }
@@ -118,9 +118,9 @@ func googleRequest(c Conversion, a Account) (Request, error) {
 	if event.Clicks == nil && event.User == nil {
 		return Request{}, ErrNobody
 	}
-	to := googleDestination{Operating: googleAccount{"GOOGLE_ADS", a.ID}, Action: a.Action}
+	to := googleDestination{Operating: googleAccountID{"GOOGLE_ADS", a.ID}, Action: a.Action}
 	if a.Login != "" {
-		to.Login = &googleAccount{"GOOGLE_ADS", a.Login}
+		to.Login = &googleAccountID{"GOOGLE_ADS", a.Login}
 	}
 	r, err := encode(googleIngest, googleBody{Destinations: []googleDestination{to}, Events: []googleEvent{event}, Encoding: "HEX",
 		Check: a.Test != ""})
@@ -175,12 +175,16 @@ func StatusRequest(id string, a Account) Request {
 		Header: http.Header{"Authorization": {"Bearer " + a.Secret}}}
 }
 
-// googleKnown is why Google drops an event that it has already.
-const googleKnown = "PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID"
+// Why Google drops an event (data-manager/api/reference/rest/v1/requestStatus/retrieve, ProcessingErrorReason): what is told apart.
+const (
+	googleKnown   = "PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID" // it has it already
+	googleFailed  = "PROCESSING_ERROR_REASON_INTERNAL_ERROR"
+	googleAccount = "_DESTINATION_ACCOUNT_" // in those that are about the account, not the event
+)
 
-// StatusOf says what became of a request of one event, by the answer to StatusRequest: Taken, Refused with Google's reasons, or Later:
-// it is still being processed, or the answer does not say.
-func StatusOf(status int, body []byte) Outcome {
+// StatusOf says what became of a request of one event, by the answer to StatusRequest: Taken; Refused or Stopped with Google's reasons;
+// Later with Google's reasons: to be sent again; or Later without words: it is still being processed, or the answer does not say.
+func StatusOf(t Type, status int, body []byte) Outcome {
 	var answer struct {
 		Destinations []struct {
 			Status string `json:"requestStatus"`
@@ -202,10 +206,16 @@ func StatusOf(status int, body []byte) Outcome {
 		for _, c := range of.Error.Counts {
 			reasons = append(reasons, c.Reason)
 		}
-		if len(reasons) == 1 && reasons[0] == googleKnown {
+		words := strings.Join(append([]string{of.Status}, reasons...), " ")
+		switch {
+		case t == Purchase && len(reasons) == 1 && reasons[0] == googleKnown:
 			return Outcome{Verdict: Taken}
+		case len(reasons) == 1 && reasons[0] == googleFailed:
+			return Outcome{Verdict: Later, Words: words}
+		case strings.Contains(words, googleAccount):
+			return Outcome{Verdict: Stopped, Words: words}
 		}
-		return Outcome{Verdict: Refused, Words: strings.Join(append([]string{of.Status}, reasons...), " ")}
+		return Outcome{Verdict: Refused, Words: words}
 	}
 	return Outcome{Verdict: Later}
 }

@@ -49,6 +49,9 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 	if errors.Is(err, commerce.ErrNotFound) {
 		told, err = key, nil
 	}
+	if took != nil && err == nil && told.BegunAt.IsZero() { // it was another account that took it
+		took = nil
+	}
 	if took != nil && err == nil {
 		var settled bool
 		if r, settled = s.settle(ctx, running, to, access, *took, told); !settled {
@@ -92,6 +95,10 @@ func (s *Sender) tell(ctx, running context.Context, to *target, m commerce.Messa
 	if r = s.post(ctx, running, to, request); r.Ended || r.Try.Failure != "" && r.Taken.IsZero() {
 		return r
 	}
+	if !r.Taken.IsZero() && p.conversion.Type == conversion.Refund {
+		former := told.Value.Minor
+		r.Try.Former = &former
+	}
 	told.SentAt, told.Value = s.now(), p.value
 	// The network has it: also where the service stops now.
 	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
@@ -112,44 +119,71 @@ const (
 	lastAsked  = 24 * time.Hour
 )
 
-// processing is the attempt by which the network took a message and has not said yet what became of it; nil: there is none.
+// processing is the attempt by which the network took a message and has not said yet what became of it; nil: there is none. What failed
+// on our side since says nothing of it.
 func processing(m commerce.Message) *commerce.Try {
-	if len(m.Tries) == 0 || m.Tries[len(m.Tries)-1].Failure != commerce.TryProcessing {
-		return nil
+	for i := len(m.Tries) - 1; i >= 0; i-- {
+		switch m.Tries[i].Failure {
+		case commerce.TryProcessing:
+			return &m.Tries[i]
+		case commerce.TryNoSecret, commerce.TryAccount, commerce.TryUnread:
+		default:
+			return nil
+		}
 	}
-	return &m.Tries[len(m.Tries)-1]
+	return nil
 }
 
 // settle asks the network what became of a message that it took; not where access is "". settled is true where it has it, or where it
 // did not say for a day; else r is what becomes of the message.
 func (s *Sender) settle(ctx, running context.Context, to *target, access string, took commerce.Try, told commerce.ToldConversion,
 ) (r outgoing.Result, settled bool) {
-	o := conversion.Outcome{Verdict: conversion.Later}
+	of, o := conversion.Purchase, conversion.Outcome{Verdict: conversion.Later}
+	if took.Former != nil {
+		of = conversion.Refund
+	}
 	if access != "" {
 		status, _, body, failure := s.ask(ctx, conversion.StatusRequest(took.Answer, conversion.Account{Secret: access}))
 		if failure == "" {
-			o = conversion.StatusOf(status, body)
-		} else if running.Err() != nil {
-			return outgoing.Result{Ended: true}, false
+			o = conversion.StatusOf(of, status, body)
 		}
-		r.Try.Status = status
+		if r.Try.Status = status; status == http.StatusUnauthorized {
+			s.tokens.forget(to.secret)
+		}
 	}
-	since := s.now().Sub(took.At)
+	ends := took.At.Add(lastAsked)
 	switch {
-	case o.Verdict == conversion.Refused:
-		r.Try.Failure, r.Try.Answer, r.Never = commerce.TryRefused, printable(o.Words), true
-		told.SentAt = time.Time{}
-		storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
-		defer cancel()
-		if err := s.deps.Database.StoreConversion(storing, to.CompanyID, told); err != nil {
-			s.deps.Logger.Warn("what a network dropped is not stored", "company", to.CompanyID, "account", to.ID, "error", err)
-			return outgoing.Result{Later: s.now().Add(soon)}, false
-		}
-		return r, false
-	case o.Verdict == conversion.Later && since < lastAsked:
-		return outgoing.Result{Later: s.now().Add(max(firstAsked, since))}, false
+	case o.Verdict == conversion.Taken:
+		return r, true
+	case running.Err() != nil:
+		return outgoing.Result{Ended: true}, false
+	case o.Words != "":
+		return s.dropped(ctx, to, r, o, took, told), false
+	case s.now().Before(ends):
+		return outgoing.Result{Later: earliest(ends, s.now().Add(max(firstAsked, s.now().Sub(took.At))))}, false
 	}
+	r.Aside = true
 	return r, true
+}
+
+// dropped is what becomes of a message that the network took and did not count: it has what it had before.
+func (s *Sender) dropped(ctx context.Context, to *target, r outgoing.Result, o conversion.Outcome, took commerce.Try,
+	told commerce.ToldConversion) outgoing.Result {
+	told.SentAt, told.Value.Minor = time.Time{}, 0
+	if took.Former != nil {
+		told.SentAt, told.Value.Minor = took.At, *took.Former
+	}
+	storing, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	if err := s.deps.Database.StoreConversion(storing, to.CompanyID, told); err != nil {
+		s.deps.Logger.Warn("what a network dropped is not stored", "company", to.CompanyID, "account", to.ID, "error", err)
+		return outgoing.Result{Later: s.now().Add(soon)}
+	}
+	r.Try.Failure, r.Try.Answer = commerce.TryStatus, printable(o.Words) // it is sent again
+	if o.Verdict == conversion.Refused {
+		r.Try.Failure, r.Never = commerce.TryRefused, true
+	}
+	return r
 }
 
 // printable is a network's words as they are kept.

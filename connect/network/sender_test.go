@@ -389,6 +389,32 @@ func TestGoogleSaysLaterWhatBecameOfASale(t *testing.T) {
 	// Where Google says nothing for a day, what it took is done.
 	s.exec(`update outgoing set tries = '[{"at": "2026-01-01T00:00:00Z", "failure": "processing", "answer": "r", "took_ms": 1}]'`)
 	again(`{"requestStatus":"PROCESSING"}`)
+	// A refund that Google drops is still to be told: Google has the sale as it was.
+	has := func(minor int64) {
+		t.Helper()
+		var stored int64
+		s.must(s.db.Pool().QueryRow(t.Context(), `select value_minor from conversion where sent_at is not null`).Scan(&stored))
+		if stored != minor {
+			t.Errorf("Google has %d, want %d", stored, minor)
+		}
+	}
+	s.buys(b, "1", func(o *reporttest.Order) { o.Status = commerce.OrderCancelled })
+	s.look("1")
+	status.Store(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_INVALID_EVENT"}]}}`)
+	s.sendAll()
+	s.wantMessages("net_google order:1 delivered", "net_google order:1 parked refused FAILED PROCESSING_ERROR_REASON_INVALID_EVENT")
+	has(12990)
+	// What fails at Google is sent again.
+	s.look("1")
+	status.Store(`{"requestStatus":"FAILED","errorInfo":{"errorCounts":[{"reason":"PROCESSING_ERROR_REASON_INTERNAL_ERROR"}]}}`)
+	s.send(func() bool { return strings.Contains(strings.Join(s.messages(), ";"), "waiting processing") })
+	s.due()
+	s.send(func() bool { return strings.Contains(strings.Join(s.messages(), ";"), "waiting status FAILED") })
+	has(12990)
+	status.Store(`{"requestStatus":"SUCCESS"}`)
+	s.due()
+	s.sendAll()
+	has(0)
 }
 
 // A test counts nowhere: where a network cannot check a sale without counting it, a code of tests is needed.

@@ -241,6 +241,8 @@ type Try struct {
 	Failure string    `json:"failure,omitempty"` // one of Try…; empty: it was delivered
 	Answer  string    `json:"answer,omitempty"`  // how an answer that was no 2xx begins, in printable characters
 	TookMS  int64     `json:"took_ms"`
+
+	Former *int64 `json:"former,omitempty"` // of a refund that is TryProcessing: what the network had of the order before, in minor units
 }
 
 // Why an attempt failed.

@@ -48,7 +48,7 @@ type Result struct {
 	Aside bool          // nothing was sent: it says nothing of the destination
 	Ended bool          // ctx ended: nothing is known
 	Later time.Time     // nothing was tried, and is to be not before then; zero: it was tried
-	Taken time.Time     // the receiver took it, and is asked then what became of it; zero: it said all
+	Taken time.Time     // the receiver took it, and is asked then what became of it; zero: it said all. It says nothing of the destination
 }
 
 // Config says how an engine behaves. Kinds and Timeout are needed, the zero value of each other field is its default.

@@ -85,11 +85,11 @@ func (e *Engine) round(ctx context.Context, lease commerce.ConnectLease, d comme
 			}
 		}
 		sent = append(sent, stayTogether(group)...)
-		if !r.Later.IsZero() || r.Never || r.Skip || r.Aside { // it says nothing of the destination
+		if !r.Later.IsZero() || !r.Taken.IsZero() || r.Never || r.Skip || r.Aside { // it says nothing of the destination
 			continue
 		}
 		attempts++
-		if r.Try.Failure == "" || !r.Taken.IsZero() {
+		if r.Try.Failure == "" {
 			health.DeliveredAt = e.now()
 			continue
 		}
