@@ -115,7 +115,7 @@ func (v *visit) fetch(ctx context.Context, id string, again bool, aside *commerc
 	item, err := v.shop.Order(ctx, id)
 	var failed *platform.Error
 	switch {
-	case errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound:
+	case platform.NotFound(err):
 		return v.gone(ctx, id, aside)
 	case errors.As(err, &failed) && failed.Reason == commerce.ShopUnknownShape:
 		item = platform.Item{ID: id, Aside: &platform.Aside{Reason: failed.Reason, Detail: failed.Detail}}

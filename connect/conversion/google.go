@@ -26,12 +26,12 @@ type googleBody struct {
 }
 
 type googleDestination struct {
-	Operating googleAccountID  `json:"operatingAccount"`
-	Login     *googleAccountID `json:"loginAccount,omitempty"`
-	Action    string           `json:"productDestinationId"`
+	Operating googleAccount  `json:"operatingAccount"`
+	Login     *googleAccount `json:"loginAccount,omitempty"`
+	Action    string         `json:"productDestinationId"`
 }
 
-type googleAccountID struct {
+type googleAccount struct {
 	Type string `json:"accountType"`
 	ID   string `json:"accountId"`
 }
@@ -118,9 +118,9 @@ func googleRequest(c Conversion, a Account) (Request, error) {
 	if event.Clicks == nil && event.User == nil {
 		return Request{}, ErrNobody
 	}
-	to := googleDestination{Operating: googleAccountID{"GOOGLE_ADS", a.ID}, Action: a.Action}
+	to := googleDestination{Operating: googleAccount{"GOOGLE_ADS", a.ID}, Action: a.Action}
 	if a.Login != "" {
-		to.Login = &googleAccountID{"GOOGLE_ADS", a.Login}
+		to.Login = &googleAccount{"GOOGLE_ADS", a.Login}
 	}
 	r, err := encode(googleIngest, googleBody{Destinations: []googleDestination{to}, Events: []googleEvent{event}, Encoding: "HEX",
 		Check: a.Test != ""})
@@ -177,9 +177,9 @@ func StatusRequest(id string, a Account) Request {
 
 // Why Google drops an event (data-manager/api/reference/rest/v1/requestStatus/retrieve, ProcessingErrorReason): what is told apart.
 const (
-	googleKnown   = "PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID" // it has it already
-	googleFailed  = "PROCESSING_ERROR_REASON_INTERNAL_ERROR"
-	googleAccount = "_DESTINATION_ACCOUNT_" // in those that are about the account, not the event
+	googleKnown     = "PROCESSING_ERROR_REASON_DUPLICATE_TRANSACTION_ID" // it has it already
+	googleFailed    = "PROCESSING_ERROR_REASON_INTERNAL_ERROR"
+	googleOfAccount = "_DESTINATION_ACCOUNT_" // in those that are about the account, not the event
 )
 
 // StatusOf says what became of a request of one event, by the answer to StatusRequest: Taken; Refused or Stopped with Google's reasons;
@@ -212,7 +212,7 @@ func StatusOf(t Type, status int, body []byte) Outcome {
 			return Outcome{Verdict: Taken}
 		case len(reasons) == 1 && reasons[0] == googleFailed:
 			return Outcome{Verdict: Later, Words: words}
-		case strings.Contains(words, googleAccount):
+		case strings.Contains(words, googleOfAccount):
 			return Outcome{Verdict: Stopped, Words: words}
 		}
 		return Outcome{Verdict: Refused, Words: words}

@@ -151,7 +151,7 @@ func (s *Sender) settle(ctx, running context.Context, to *target, access string,
 			s.tokens.forget(to.secret)
 		}
 	}
-	ends := took.At.Add(lastAsked)
+	now, ends := s.now(), took.At.Add(lastAsked)
 	switch {
 	case o.Verdict == conversion.Taken:
 		return r, true
@@ -159,8 +159,8 @@ func (s *Sender) settle(ctx, running context.Context, to *target, access string,
 		return outgoing.Result{Ended: true}, false
 	case o.Words != "":
 		return s.dropped(ctx, to, r, o, took, told), false
-	case s.now().Before(ends):
-		return outgoing.Result{Later: earliest(ends, s.now().Add(max(firstAsked, s.now().Sub(took.At))))}, false
+	case now.Before(ends):
+		return outgoing.Result{Later: earliest(ends, now.Add(max(firstAsked, now.Sub(took.At))))}, false
 	}
 	r.Aside = true
 	return r, true

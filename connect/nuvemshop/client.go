@@ -144,7 +144,7 @@ func (s *shop) lacks(ctx context.Context) ([]string, error) {
 			switch {
 			case errors.As(err, &failed) && failed.Reason == commerce.ShopLacksScope:
 				missing = append(missing, "read_"+what)
-			case err != nil && !nothingThere(err):
+			case err != nil && !platform.NotFound(err):
 				return nil, err
 			}
 		}
@@ -156,12 +156,6 @@ func (s *shop) lacks(ctx context.Context) ([]string, error) {
 		return nil, &platform.Error{Reason: commerce.ShopLacksScope, Detail: readOrders}
 	}
 	return missing, nil
-}
-
-// nothingThere reports whether a list is empty: public programs report that the platform answers 404 then, "Last page is 0".
-func nothingThere(err error) bool {
-	var failed *platform.Error
-	return errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound
 }
 
 // Changed lists by update time, in windows: the platform does not say in which order it lists.
@@ -222,7 +216,7 @@ func (s *shop) page(ctx context.Context, field string, from, to time.Time, page 
 		q.Set(field+"_max", to.Add(time.Second).UTC().Format(time.RFC3339))
 	}
 	answer, err := s.read(ctx, "orders", q, &raw)
-	if nothingThere(err) {
+	if platform.NotFound(err) { // an empty list: public programs report that the platform answers 404 then, "Last page is 0"
 		return nil, 0, false, nil
 	}
 	if err != nil {
@@ -284,7 +278,7 @@ func (s *shop) Unsubscribe(ctx context.Context, address string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.request(ctx, http.MethodDelete, "webhooks/"+id, nil, nil); err != nil && !nothingThere(err) {
+		if _, err := s.request(ctx, http.MethodDelete, "webhooks/"+id, nil, nil); err != nil && !platform.NotFound(err) {
 			return err
 		}
 	}
@@ -295,7 +289,7 @@ func (s *shop) Unsubscribe(ctx context.Context, address string) error {
 func (s *shop) webhooks(ctx context.Context, address string) ([]webhook, error) {
 	var hooks []webhook
 	_, err := s.read(ctx, "webhooks", url.Values{"url": {address}, "per_page": {shortPage}}, &hooks)
-	if err != nil && !nothingThere(err) {
+	if err != nil && !platform.NotFound(err) {
 		return nil, err
 	}
 	return slices.DeleteFunc(hooks, func(w webhook) bool { return w.URL != address }), nil

@@ -41,7 +41,7 @@ func (s *shop) Coupon(ctx context.Context, code string) (commerce.ShopCoupon, bo
 		var list []shopCoupon
 		query := url.Values{"q": {code}, "page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(couponPage)}}
 		if _, err := s.read(ctx, "coupons", query, &list); err != nil {
-			if nothingThere(err) {
+			if platform.NotFound(err) {
 				break
 			}
 			return commerce.ShopCoupon{}, false, err

@@ -257,3 +257,9 @@ func (e *Error) Error() string {
 	}
 	return e.Reason + ": " + e.Detail
 }
+
+// NotFound reports whether an error says that the shop has nothing of that name: an *Error of commerce.ShopNotFound.
+func NotFound(err error) bool {
+	var failed *Error
+	return errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound
+}

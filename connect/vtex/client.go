@@ -143,7 +143,7 @@ func (s *shop) orders(ctx context.Context, ids []string) ([]platform.Item, error
 				var failed *platform.Error
 				items[i], there[i], failures[i] = s.order(ctx, ids[i])
 				switch err := failures[i]; {
-				case errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound:
+				case platform.NotFound(err):
 					failures[i] = nil
 				case errors.As(err, &failed) && failed.Reason == commerce.ShopUnknownShape: // this order's alone
 					items[i], there[i], failures[i] = platform.Unreadable(platform.Item{ID: ids[i]}, nil, err), true, nil

@@ -3,7 +3,6 @@ package vtex
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 
@@ -15,8 +14,7 @@ import (
 // Source: vtex/openapi-schemas, "VTEX - Promotions & Taxes API.json", /api/rnb/pvt/coupon/{couponCode}.
 func (s *shop) Coupon(ctx context.Context, code string) (commerce.ShopCoupon, bool, error) {
 	answer, err := s.get(ctx, "/api/rnb/pvt/coupon/"+url.PathEscape(code), nil)
-	var failed *platform.Error
-	if errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound {
+	if platform.NotFound(err) {
 		return commerce.ShopCoupon{}, false, nil
 	}
 	if err != nil {

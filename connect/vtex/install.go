@@ -144,9 +144,8 @@ type configuration struct {
 // config reads what is configured for this key; false: nothing.
 func (s *shop) config(ctx context.Context, path string) (c configuration, there bool, err error) {
 	answer, err := s.get(ctx, path, nil)
-	var failed *platform.Error
 	switch {
-	case errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound:
+	case platform.NotFound(err):
 		return c, false, nil
 	case err != nil:
 		return c, false, lacking(err, feedAdmin)
@@ -233,8 +232,7 @@ func (s *shop) Unsubscribe(ctx context.Context, address string) error {
 		return err
 	}
 	_, err = s.do(ctx, http.MethodDelete, hookPath, nil, nil)
-	var failed *platform.Error
-	if errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound {
+	if platform.NotFound(err) {
 		return nil
 	}
 	return lacking(err, feedAdmin)

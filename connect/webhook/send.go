@@ -64,7 +64,7 @@ func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets
 		client = s.local
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil || request.URL.Scheme != "https" && client != s.local && !s.config.AllowLocal {
+	if err != nil || request.URL.Scheme != "https" && client != s.local {
 		r.Try.Failure = commerce.TryAddress
 		return r
 	}

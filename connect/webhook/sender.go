@@ -68,9 +68,10 @@ func New(config Config, deps Deps) (*Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook: metrics: %w", err)
 	}
-	s := &Sender{config: config, deps: deps, metrics: m, now: deps.Now,
-		client: outgoing.NewClient(requestTimeout, parallel, config.AllowLocal),
-		local:  outgoing.NewClient(requestTimeout, parallel, true)}
+	s := &Sender{config: config, deps: deps, metrics: m, now: deps.Now, local: outgoing.NewClient(requestTimeout, parallel, true)}
+	if s.client = s.local; !config.AllowLocal {
+		s.client = outgoing.NewClient(requestTimeout, parallel, false)
+	}
 	s.engine, err = outgoing.New(outgoing.Config{Kinds: []commerce.DestinationKind{commerce.ToWebhook}, Timeout: requestTimeout,
 		Mortal: true, Parallel: parallel, LookEvery: config.LookEvery, IdleLook: config.IdleLook},
 		outgoing.Deps{Database: deps.Database, Transport: s, Logger: deps.Logger, Now: deps.Now})

@@ -6,7 +6,6 @@ package woocommerce
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -296,8 +295,7 @@ func (s *shop) Unsubscribe(ctx context.Context, address string) error {
 			return err
 		}
 		_, err = s.write(ctx, http.MethodDelete, "webhooks/"+id, url.Values{"force": {"true"}}, nil)
-		var failed *platform.Error
-		if err != nil && (!errors.As(err, &failed) || failed.Reason != commerce.ShopNotFound) {
+		if err != nil && !platform.NotFound(err) {
 			return err
 		}
 	}
