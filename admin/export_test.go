@@ -28,7 +28,7 @@ func TestWhatIsStoredAboutAPersonIsRead(t *testing.T) {
 	if a := s.call("POST", "/admin/v1/exports", usual, `{"email":"ana@example.com"}`); a.Status != 403 {
 		t.Errorf("a key with the usual scopes: %d", a.Status)
 	}
-	a := s.call("POST", "/admin/v1/exports", key, `{"email":" Ana@Example.com ","customer_id":"4711"}`)
+	a := s.call("POST", "/admin/v1/exports", key, `{"email":" Ana@Example.com ","customer_id":"customer-4711"}`)
 	s.want(a, 200, "")
 	var file struct {
 		CompanyID string   `json:"company_id"`
@@ -37,7 +37,7 @@ func TestWhatIsStoredAboutAPersonIsRead(t *testing.T) {
 		Complete  bool
 	}
 	if err := json.Unmarshal(a.Data, &file); err != nil || file.CompanyID != s.store.Live.CompanyID || !file.Complete ||
-		strings.Join(file.NamedBy, " ") != "email customer_id" || file.Orders == nil || strings.Contains(string(a.Data), "4711") {
+		strings.Join(file.NamedBy, " ") != "email customer_id" || file.Orders == nil || strings.Contains(string(a.Data), "customer-4711") {
 		t.Errorf("%s, %v", a.Data, err)
 	}
 	for _, bad := range []string{`{}`, `{"email":"nobody"}`, `{"email":5}`} {
@@ -46,7 +46,7 @@ func TestWhatIsStoredAboutAPersonIsRead(t *testing.T) {
 	if n := s.count(`select count(*) from audit_log where company_id = $1 and action = 'customer.export'`, s.store.Live.CompanyID); n != 2 {
 		t.Errorf("%d lines of the audit log, want one for each export", n)
 	}
-	for _, name := range []string{"ana@", "4711"} {
+	for _, name := range []string{"ana@", "customer-4711"} {
 		if n := s.count(`select count(*) from audit_log a where strpos(lower(a::text), $1) > 0`, name); n > 0 {
 			t.Errorf("%d rows of the audit log have %s", n, name)
 		}
