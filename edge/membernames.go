@@ -85,7 +85,7 @@ var eventNames = memberNames{
 				"utmsource": "campaign.source", "utmmedium": "campaign.medium", "utmcampaign": "campaign.name",
 				"utmcontent": "campaign.content", "utmterm": "campaign.term",
 				"trbclick": "clickIds.trb_click", "gclid": "clickIds.gclid", "fbclid": "clickIds.fbclid", "ttclid": "clickIds.ttclid",
-				"ga": "networkIds.ga", "fbp": "networkIds.fbp", "ttp": "networkIds.ttp",
+				"ga": "networkIds.ga", "gasession": "networkIds.ga_session", "fbp": "networkIds.fbp", "ttp": "networkIds.ttp",
 			},
 			objects: map[string]*memberNames{
 				"page": {
@@ -103,7 +103,7 @@ var eventNames = memberNames{
 				},
 				"clickIds": {path: "context.clickIds.", known: clickIDNames[:]},
 				"networkIds": {path: "context.networkIds.", known: core.NetworkIDNames(), fits: core.IsNetworkID,
-					meant: map[string]string{"clientid": "ga", "gaclientid": "ga"}},
+					meant: map[string]string{"clientid": "ga", "gaclientid": "ga", "sessionid": "ga_session", "gasessionid": "ga_session"}},
 				"library": {path: "context.library.", known: []string{"name", "version"}},
 			},
 		},

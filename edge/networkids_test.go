@@ -11,6 +11,7 @@ import (
 
 const (
 	plantedGA  = "1902279557.1738782858"
+	plantedGAS = "AB12CD34EF.1738782990"
 	plantedFBP = "fb.1.1738782878094.854442062512751170"
 	plantedTTP = "01K1A8BXG7CFS8QC92XKKJD081_.tt.1"
 )
@@ -23,7 +24,7 @@ func (s *stand) networkIDsOf(id string) map[string]string {
 		if json.Unmarshal(r.Value, &e) != nil || e.EventID != id {
 			continue
 		}
-		for _, value := range []string{plantedGA, plantedFBP, plantedTTP} {
+		for _, value := range []string{plantedGA, plantedGAS, plantedFBP, plantedTTP} {
 			found := strings.Count(string(r.Value), value)
 			for _, kept := range e.Context.NetworkIDs {
 				if kept == value {
@@ -47,8 +48,9 @@ func TestHowNetworksKnowABrowserIsKeptByConsentAlone(t *testing.T) {
 		s.publishCompany(wire.Company{CompanyID: "co_" + string(policy), ConsentPolicy: policy})
 	}
 	s.eventually("all companies are known", func() bool { return s.edge.directory.state().Companies == 4 })
-	const ids = `"networkIds":{"ga":"` + plantedGA + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
-	ga, fbp, ttp := [2]string{"ga", plantedGA}, [2]string{"fbp", plantedFBP}, [2]string{"ttp", plantedTTP}
+	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
+	ga, session := [2]string{"ga", plantedGA}, [2]string{"ga_session", plantedGAS}
+	fbp, ttp := [2]string{"fbp", plantedFBP}, [2]string{"ttp", plantedTTP}
 	f := func(policy wire.ConsentPolicy, consent, signal string, want ...[2]string) {
 		t.Helper()
 		expected := map[string]string{}
@@ -78,10 +80,10 @@ func TestHowNetworksKnowABrowserIsKeptByConsentAlone(t *testing.T) {
 			f(policy, consent, none)
 			f(policy, consent, gpc)
 		}
-		f(policy, "granted ga4", none, ga)
+		f(policy, "granted ga4", none, ga, session)
 		f(policy, "granted meta", none, fbp)
 		f(policy, "granted tiktok", none, ttp)
-		f(policy, "granted tiktok,meta,ga4", none, ga, fbp, ttp)
+		f(policy, "granted tiktok,meta,ga4", none, ga, session, fbp, ttp)
 	}
 	f(wire.ConsentHonorGPC, "granted tiktok,meta,ga4", gpc) // the signal is a denial
 }
@@ -97,7 +99,7 @@ func TestHowNetworksKnowABrowserHasOneWayIn(t *testing.T) {
 	if got := s.networkIDsOf(id); got != nil {
 		t.Errorf("a pixel: %v", got)
 	}
-	const ids = `"networkIds":{"ga":"` + plantedGA + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
+	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
 	bad := `{"event":"X","seq":-1,"consent":"granted ga4,meta,tiktok","context":{` + ids + `}}`
 	if r := s.post(200, batchOf(bad)).Results[0]; r.Status != "rejected" {
 		t.Fatal(r)
@@ -133,6 +135,8 @@ func TestWhatIsNoNetworksIDIsLeftOut(t *testing.T) {
 	f(`{"ga":"GA1.1.123.456"}`, "ga"+wrong)
 	f(`{"ga":"`+strings.Repeat("1", 11)+`.1"}`, "ga"+wrong)
 	f(`{"ga":123.456}`, "ga"+wrong)
+	f(`{"ga_session":"GS2.1.s1738782990$o1"}`, "ga_session"+wrong)
+	f(`{"ga_session":"ANA@EXAMPLE.1738782990"}`, "ga_session"+wrong)
 	f(`{"fbp":["fb.1.1738782878094.1"]}`, "fbp"+wrong)
 	f(`{"ttp":"ana.souza@example.com.br"}`, "ttp"+wrong)
 	f(`{"ttp":"+5511912345678"}`, "ttp"+wrong)

@@ -14,15 +14,17 @@ import (
 // The cookies of three networks, as browsers have them, and what counts of each.
 const networkCookies = `<script>
 document.cookie = "_ga=GA1.1.1902279557.1738782858";
+document.cookie = "_ga_AB12CD34EF=GS2.1.o3$g1$s1738782990$t1738783000$j60$l0$h0";
+document.cookie = "_ga_ZZ9XX8YY7W=GS1.1.1738782991.2.1.1738783000.0.0.0";
 document.cookie = "_fbp=fb.1.1738782878094.854442062512751170";
 document.cookie = "_ttp=01K1A8BXG7CFS8QC92XKKJD081_.tt.1";
 </script>`
 
 var (
-	onlyGA      = core.NetworkIDs{GA: "1902279557.1738782858"}
+	onlyGA      = core.NetworkIDs{GA: "1902279557.1738782858", GASession: "AB12CD34EF.1738782990 ZZ9XX8YY7W.1738782991"}
 	onlyFBP     = core.NetworkIDs{FBP: "fb.1.1738782878094.854442062512751170"}
 	onlyTTP     = core.NetworkIDs{TTP: "01K1A8BXG7CFS8QC92XKKJD081_.tt.1"}
-	allNetworks = core.NetworkIDs{GA: onlyGA.GA, FBP: onlyFBP.FBP, TTP: onlyTTP.TTP}
+	allNetworks = core.NetworkIDs{GA: onlyGA.GA, GASession: onlyGA.GASession, FBP: onlyFBP.FBP, TTP: onlyTTP.TTP}
 )
 
 // hasNetworks checks how an event says that networks know the browser, as it was sent.
@@ -32,7 +34,7 @@ func (g *got) hasNetworks(t *testing.T, want core.NetworkIDs) {
 		t.Errorf("want %+v of %+v", want, g)
 		return
 	}
-	for id, known := range map[string]string{"1902279557": want.GA, "8544420625": want.FBP, "01K1A8BXG7": want.TTP} {
+	for id, known := range map[string]string{"1902279557": want.GA, "1738782990": want.GASession, "8544420625": want.FBP, "01K1A8BXG7": want.TTP} {
 		if (strings.Contains(g.text, id)) != (known != "") {
 			t.Errorf("%s is sent in %s, want %+v", id, g.text, want)
 		}
@@ -71,7 +73,7 @@ func networksByConsent(t *testing.T, e *edge, b *rod.Browser) {
 	track("granted ga4", "LESS").hasNetworks(t, onlyGA)
 	page.MustEval(`() => tributary.consent("denied")`)
 	track("granted", "AFTER").hasNetworks(t, none)
-	page.MustEval(`() => { document.cookie = "_ga=amp-x"; document.cookie = "_fbp=; max-age=0" }`)
+	page.MustEval(`() => { document.cookie = "_ga=amp-x"; for (const of of ["AB12CD34EF", "ZZ9XX8YY7W"]) document.cookie = "_ga_" + of + "=x"; document.cookie = "_fbp=; max-age=0" }`)
 	track("granted meta,ga4", "NO_COOKIE").hasNetworks(t, none) // nothing of a form that the core takes
 }
 

@@ -76,7 +76,7 @@ type Clicks struct {
 	GoogleW  string    // wbraid, of a page
 	TikTok   string    // ttclid
 	Client   string    // by which GA4 knows the browser: "123.456"
-	Session  string    // of GA4
+	Sessions string    // of GA4, by stream: "AB12CD34EF.1762344000", of several with spaces between
 	MetaPage string    // Meta's cookie _fbp
 
 	TikTokPage string // TikTok's cookie _ttp

@@ -22,13 +22,17 @@ func sale() Conversion {
 		Items: []Item{{"SKU-1", 2, "49.95"}, {"SKU-2", 1, ""}},
 		Person: Person{CustomerID: "C-99", Email: " Maria.Silva@Gmail.com ", Phone: "+5511988887777", Name: "Maria da Silva", City: "São Paulo",
 			State: "SP", Zip: "01310-100", Country: "BR", Birthdate: "1990-02-16", IP: "203.0.113.9", UserAgent: "Mozilla/5.0"},
-		Clicks: Clicks{Meta: "IwAR0abc", MetaAt: at.Add(-time.Hour), Google: "Cj0K", TikTok: "E.C.P", Client: "123.456", Session: "1762344000"},
+		Clicks: Clicks{Meta: "IwAR0abc", MetaAt: at.Add(-time.Hour), Google: "Cj0K", TikTok: "E.C.P", Client: "123.456",
+			Sessions: "ZZ9XX8YY7W.1762340000 ABC123.1762344000"},
 	}
 }
 
 func account(n Network) Account {
 	a := Account{ID: "1234567890", Secret: "geheim-secret"}
-	if n == Google {
+	switch n {
+	case GA4:
+		a.ID = "G-ABC123"
+	case Google:
 		a.Action, a.Login = "5555", "999"
 	}
 	return a

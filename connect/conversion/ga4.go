@@ -87,6 +87,16 @@ func cut(text string, most int) string {
 	return text
 }
 
+// ga4Session is the shopper's session in a stream, of which the measurement id is "G-" and its name; "" where it is not known.
+func ga4Session(sessions, measurementID string) string {
+	for session := range strings.FieldsSeq(sessions) {
+		if began, ok := strings.CutPrefix(session, strings.TrimPrefix(measurementID, "G-")+"."); ok {
+			return began
+		}
+	}
+	return ""
+}
+
 func ga4Request(c Conversion, a Account) (Request, error) {
 	if c.Clicks.Client == "" {
 		return Request{}, ErrNobody
@@ -99,7 +109,7 @@ func ga4Request(c Conversion, a Account) (Request, error) {
 		}
 	}
 	sale := ga4Sale{OrderID: c.OrderID, Currency: c.Value.Currency, Value: value, Shipping: c.Shipping, Tax: c.Tax,
-		Coupon: cut(c.Coupon, ga4Text), Items: []ga4Item{}, Session: c.Clicks.Session, Engaged: 1}
+		Coupon: cut(c.Coupon, ga4Text), Items: []ga4Item{}, Session: ga4Session(c.Clicks.Sessions, a.ID), Engaged: 1}
 	for _, item := range c.Items[:min(len(c.Items), ga4Items)] {
 		sale.Items = append(sale.Items, ga4Item{cut(item.ID, ga4Text), item.Quantity, item.Price})
 	}

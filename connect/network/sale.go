@@ -181,7 +181,8 @@ func (p *plan) clicksOf(e *facts.Event) {
 			*into = ids[name]
 		}
 	}
-	for name, into := range map[string]*string{wire.NetworkIDGA: &c.Client, wire.NetworkIDFBP: &c.MetaPage, wire.NetworkIDTTP: &c.TikTokPage} {
+	for name, into := range map[string]*string{wire.NetworkIDGA: &c.Client, wire.NetworkIDGASession: &c.Sessions,
+		wire.NetworkIDFBP: &c.MetaPage, wire.NetworkIDTTP: &c.TikTokPage} {
 		if *into == "" {
 			*into = e.Context.NetworkIDs[name]
 		}

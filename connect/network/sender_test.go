@@ -29,7 +29,8 @@ func TestEachNetworkTakesASale(t *testing.T) {
 	})
 	s.does(b, completed, "granted ga4,google,meta,tiktok", func(e *wire.Event) {
 		e.Context.Page.URL = "https://loja.example.com/obrigado/4711?email=maria@example.com"
-		e.Context.NetworkIDs = map[string]string{"ga": "123.456", "fbp": "fb.1.1762902000000.123456789", "ttp": "ttp-1234567890"}
+		e.Context.NetworkIDs = map[string]string{"ga": "123.456", "ga_session": "ZZ9XX8YY7W.1762901111 AB12CD34EF.1762902222",
+			"fbp": "fb.1.1762902000000.123456789", "ttp": "ttp-1234567890"}
 	})
 	s.buys(b, "4711")
 	s.look("4711")
@@ -48,7 +49,7 @@ func TestEachNetworkTakesASale(t *testing.T) {
 	}
 	for what, list := range map[string][]networks.Event{"fb.1." + fmt.Sprint(b.at.Add(-time.Minute).UnixMilli()) + ".IwAR-1": s.meta.Events(),
 		"fb.1.1762902000000.123456789": s.meta.Events(), "g-1": s.google.Events(), "t-1": s.tiktok.Events(), "ttp-1234567890": s.tiktok.Events(),
-		"v1": s.ga4.Events(), "ANA10": s.ga4.Events()} {
+		"v1": s.ga4.Events(), "session_id:1762902222": s.ga4.Events(), "ANA10": s.ga4.Events()} {
 		if text := fmt.Sprint(list[0].Fields); !strings.Contains(text, what) || strings.Contains(text, "maria") ||
 			strings.Contains(text, "obrigado") {
 			t.Errorf("%s is not in %s, or a name is", what, text)

@@ -106,9 +106,10 @@ type Former struct {
 
 // The ids by which networks know a browser: the values of their own cookies.
 const (
-	NetworkIDGA  = "ga"  // GA4's client id, such as 123.456: of the cookie _ga
-	NetworkIDFBP = "fbp" // Meta's cookie _fbp
-	NetworkIDTTP = "ttp" // TikTok's cookie _ttp
+	NetworkIDGA        = "ga"         // GA4's client id, such as 123.456: of the cookie _ga
+	NetworkIDGASession = "ga_session" // GA4's sessions by stream, such as AB12CD34EF.1762344000, with spaces between: of cookies _ga_…
+	NetworkIDFBP       = "fbp"        // Meta's cookie _fbp
+	NetworkIDTTP       = "ttp"        // TikTok's cookie _ttp
 )
 
 type Context struct {

@@ -2,10 +2,16 @@
 // the shopper agreed to that network (docs/events.md, "Context"), and never before.
 
 import { uuid } from "./id";
-import { cookie, del, get, put } from "./store";
+import { attempt, cookie, del, get, put } from "./store";
 
 /** By the name in an event, which is the cookie's after "_": the network as a consent names it. */
-const NETWORKS: { [name: string]: string } = { ga: "ga4", fbp: "meta", ttp: "tiktok" };
+const NETWORKS: { [name: string]: string } = { ga: "ga4", ga_session: "ga4", fbp: "meta", ttp: "tiktok" };
+
+/** The GA4 sessions of the page's streams: _ga_AB12CD34EF=GS2.1.s1762344000$o1… (before May 2025: GS1.1.1762344000.1…) is "AB12CD34EF.1762344000". */
+const sessions = (): string | undefined =>
+  attempt(() =>
+    [...document.cookie.matchAll(/\b_ga_(\w+)=GS\d\.\d+\.(?:[^;]*?\$)?s?(\d+)/g)].slice(0, 4).map((found) => found[1] + "." + found[2]).join(" "),
+  );
 
 /**
  * Sets what an answer to the consent question allows of the page's cookies. again: of what the event has, which then agrees to no more than
@@ -15,7 +21,7 @@ export const setNetworks = (context: any, answer: unknown, again?: unknown): voi
   const agreed = ("" + answer).split(/[ ,]+/);
   const found: any = {};
   for (const name in NETWORKS)
-    if (agreed.includes(NETWORKS[name])) found[name] = again ? context.networkIds?.[name] : cookie("_" + name)?.replace(/^GA.*\.(?=\d+\.)/, "");
+    if (agreed.includes(NETWORKS[name])) found[name] = again ? context.networkIds?.[name] : name == "ga_session" ? sessions() : cookie("_" + name)?.replace(/^GA.*\.(?=\d+\.)/, "");
   context.networkIds = agreed[1] && found;
   const { consent } = context;
   if (again && / /.test(consent)) {

@@ -133,6 +133,7 @@ func (o *object) context(c *Context) {
 	if networks {
 		o.open("networkIds")
 		o.text("ga", c.Networks.GA)
+		o.text("ga_session", c.Networks.GASession)
 		o.text("fbp", c.Networks.FBP)
 		o.text("ttp", c.Networks.TTP)
 		o.close()

@@ -66,9 +66,12 @@ type Context struct {
 
 // NetworkIDs is how advertising networks know the browser: by cookies of their own. Each is empty, or as IsNetworkID says.
 type NetworkIDs struct {
-	GA  string // GA4's client id, such as 123.456: of the cookie _ga, GA1.1.123.456, what follows its second dot
-	FBP string // Meta's cookie _fbp
-	TTP string // TikTok's cookie _ttp
+	GA string // GA4's client id, such as 123.456: of the cookie _ga, GA1.1.123.456, what follows its second dot
+	// GASession is GA4's sessions, such as AB12CD34EF.1762344000: of the cookie _ga_AB12CD34EF its stream and what follows s (of GS1: what
+	// follows the second dot). Of several streams with spaces between, at most four.
+	GASession string
+	FBP       string // Meta's cookie _fbp
+	TTP       string // TikTok's cookie _ttp
 }
 
 type Page struct{ URL, Path, Referrer, Title string }

@@ -67,7 +67,7 @@ func TestFieldsDecodeAsTheWiresEvent(t *testing.T) {
 			Page:      core.Page{URL: "https://l.example/p?q=1", Path: "/p", Referrer: "https://r.example/", Title: `"T"`},
 			Campaign:  core.Campaign{Source: "s", Medium: "m", Name: "n", Content: "c", Term: "t"},
 			ClickIDs:  []core.Param{{Name: "fbclid", Value: "f"}, {Name: "trb_click", Value: "x"}},
-			Networks:  core.NetworkIDs{GA: "1.2", FBP: "fb.1.1738782878094.8", TTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"},
+			Networks:  core.NetworkIDs{GA: "1.2", GASession: "AB12CD34EF.1762344000", FBP: "fb.1.1738782878094.8", TTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"},
 			Library:   core.Library{Name: "sdk-js", Version: "1"},
 			Locale:    "pt-BR",
 			Screen:    "1x2",
@@ -90,8 +90,8 @@ func TestFieldsDecodeAsTheWiresEvent(t *testing.T) {
 		Context: wire.Context{
 			Page: wire.Page(e.Context.Page), Campaign: wire.Campaign(e.Context.Campaign), Library: wire.Library(e.Context.Library),
 			ClickIDs: map[string]string{"fbclid": "f", "trb_click": "x"}, Locale: "pt-BR", Screen: "1x2", UserAgent: "UA",
-			NetworkIDs: map[string]string{wire.NetworkIDGA: "1.2", wire.NetworkIDFBP: "fb.1.1738782878094.8",
-				wire.NetworkIDTTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"},
+			NetworkIDs: map[string]string{wire.NetworkIDGA: "1.2", wire.NetworkIDGASession: "AB12CD34EF.1762344000",
+				wire.NetworkIDFBP: "fb.1.1738782878094.8", wire.NetworkIDTTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"},
 		},
 		VisitorID: "v", SessionID: "s", Stream: "st", Seq: 7,
 	}

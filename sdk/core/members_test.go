@@ -21,6 +21,7 @@ func TestEachMemberStandsAlone(t *testing.T) {
 		`"context":{"campaign":{"source":"s"}}`, `"context":{"campaign":{"medium":"m"}}`, `"context":{"campaign":{"name":"n"}}`,
 		`"context":{"campaign":{"content":"c"}}`, `"context":{"campaign":{"term":"t"}}`,
 		`"context":{"clickIds":{"gclid":"g"}}`, `"context":{"networkIds":{"ga":"1.2"}}`,
+		`"context":{"networkIds":{"ga_session":"AB12CD34EF.1762344000"}}`,
 		`"context":{"networkIds":{"fbp":"fb.1.1738782878094.8"}}`,
 		`"context":{"networkIds":{"ttp":"kEDQ0tJexuVClkJ41P2SHjupLEY"}}`,
 		`"context":{"library":{"name":"n"}}`, `"context":{"library":{"version":"v"}}`,

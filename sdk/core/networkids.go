@@ -6,7 +6,7 @@ import (
 )
 
 // NetworkIDNames are the names of how networks know a browser, in the order of the canonical event.
-func NetworkIDNames() []string { return []string{"ga", "fbp", "ttp"} }
+func NetworkIDNames() []string { return []string{"ga", "ga_session", "fbp", "ttp"} }
 
 // Of returns those of the networks that a consent names (Event.ConsentFor): no other network's cookies are kept.
 func (n NetworkIDs) Of(destinations string) NetworkIDs {
@@ -20,7 +20,7 @@ func (n NetworkIDs) Of(destinations string) NetworkIDs {
 		}
 		return ""
 	}
-	return NetworkIDs{GA: keep("ga4", n.GA), FBP: keep("meta", n.FBP), TTP: keep("tiktok", n.TTP)}
+	return NetworkIDs{GA: keep("ga4", n.GA), GASession: keep("ga4", n.GASession), FBP: keep("meta", n.FBP), TTP: keep("tiktok", n.TTP)}
 }
 
 // networkIDs reads an object of names and values. What no cookie of the network holds is left out: no sale may be lost for it.
@@ -32,6 +32,8 @@ func (p *parser) networkIDs() {
 		switch key {
 		case "ga":
 			into = &n.GA
+		case "ga_session":
+			into = &n.GASession
 		case "fbp":
 			into = &n.FBP
 		case "ttp":
@@ -57,13 +59,22 @@ func (p *parser) networkIDs() {
 }
 
 // IsNetworkID reports whether a text is what a network's cookie holds, by the name that an event has for it. The forms are those of the
-// cookies that the networks' scripts set. They have no room for an e-mail address, and ga and ttp have none for a phone number with its
+// cookies that the networks' scripts set. They have no room for an e-mail address, and but for fbp none for a phone number with its
 // country code.
 func IsNetworkID(name, id string) bool {
 	first, rest, _ := strings.Cut(id, ".")
 	switch name {
 	case "ga": // a random number of 31 bits, and seconds
 		return isDigits(first, 1, 10) && isDigits(rest, 1, 10)
+	case "ga_session": // up to four streams, each with the seconds at which its session began
+		words := strings.SplitN(id, " ", 5)
+		for _, word := range words {
+			stream, began, _ := strings.Cut(word, ".")
+			if !isWord(stream, "", 4, 11) || stream != strings.ToUpper(stream) || isDigits(stream, 4, 11) || !isDigits(began, 9, 10) {
+				return false
+			}
+		}
+		return len(words) <= 4
 	case "fbp": // fb, a digit, milliseconds, a random number, and of Meta's own libraries their sign
 		digit, rest, _ := strings.Cut(rest, ".")
 		millis, rest, _ := strings.Cut(rest, ".")

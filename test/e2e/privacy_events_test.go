@@ -85,7 +85,8 @@ func (s *sender) sendEvents() {
 		1)+"&gclid="+escaped("+"+p.foreign("gclid of the url"), 1))
 
 	for _, field := range []string{"visitorId", "sessionId", "stream", "context.locale", "context.screen", "context.userAgent",
-		"context.library.name", "context.library.version", "context.networkIds.ga", "context.networkIds.fbp", "context.networkIds.ttp"} {
+		"context.library.name", "context.library.version", "context.networkIds.ga", "context.networkIds.ga_session",
+		"context.networkIds.fbp", "context.networkIds.ttp"} {
 		put(field, p.email(field))
 		put(field, escaped(p.email(field+", %40"), 1))
 		put(field, fullwidth(p.email(field+", fullwidth")))
