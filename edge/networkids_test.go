@@ -48,7 +48,8 @@ func TestHowNetworksKnowABrowserIsKeptByConsentAlone(t *testing.T) {
 		s.publishCompany(wire.Company{CompanyID: "co_" + string(policy), ConsentPolicy: policy})
 	}
 	s.eventually("all companies are known", func() bool { return s.edge.directory.state().Companies == 4 })
-	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
+	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` +
+		plantedTTP + `"}`
 	ga, session := [2]string{"ga", plantedGA}, [2]string{"ga_session", plantedGAS}
 	fbp, ttp := [2]string{"fbp", plantedFBP}, [2]string{"ttp", plantedTTP}
 	f := func(policy wire.ConsentPolicy, consent, signal string, want ...[2]string) {
@@ -99,7 +100,8 @@ func TestHowNetworksKnowABrowserHasOneWayIn(t *testing.T) {
 	if got := s.networkIDsOf(id); got != nil {
 		t.Errorf("a pixel: %v", got)
 	}
-	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` + plantedTTP + `"}`
+	const ids = `"networkIds":{"ga":"` + plantedGA + `","ga_session":"` + plantedGAS + `","fbp":"` + plantedFBP + `","ttp":"` +
+		plantedTTP + `"}`
 	bad := `{"event":"X","seq":-1,"consent":"granted ga4,meta,tiktok","context":{` + ids + `}}`
 	if r := s.post(200, batchOf(bad)).Results[0]; r.Status != "rejected" {
 		t.Fatal(r)

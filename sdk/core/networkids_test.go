@@ -19,9 +19,12 @@ func TestWhatNetworksCookiesHold(t *testing.T) {
 	}
 	f("ga", true, "1902279557.1738782858", "1.1", "123.456")
 	f("ga", false, "", ".", "1.", ".1", "1", "1.1.1", "GA1.1.123.456", "-1.1", "1.1 ", "12345678901.1", "1.12345678901", "1.1\n", "٣.٣")
-	f("ga_session", true, "AB12CD34EF.1762344000", "ABC1.176234400", "AB12CD34EF.1762344000 ZZ9XX8YY7W.1762344001 A234.1762344002 B234.1762344003")
-	f("ga_session", false, "", " ", "AB12CD34EF", "AB12CD34EF.", ".1762344000", "AB12CD34EF.17623440000", "AB12CD34EF.17623440", "1762344000.1762344000",
-		"ab12cd34ef.1762344000", "ABC.1762344000", "AB12CD34EFGH.1762344000", "AB12CD34EF.1762344000 ", " AB12CD34EF.1762344000", "AB12CD34EF.s1762344000",
+	f("ga_session", true, "AB12CD34EF.1762344000", "ABC1.176234400",
+		"AB12CD34EF.1762344000 ZZ9XX8YY7W.1762344001 A234.1762344002 B234.1762344003")
+	f("ga_session", false, "", " ", "AB12CD34EF", "AB12CD34EF.", ".1762344000", "AB12CD34EF.17623440000", "AB12CD34EF.17623440",
+		"1762344000.1762344000",
+		"ab12cd34ef.1762344000", "ABC.1762344000", "AB12CD34EFGH.1762344000", "AB12CD34EF.1762344000 ", " AB12CD34EF.1762344000",
+		"AB12CD34EF.s1762344000",
 		"G-AB12CD34.1762344000", "ANA@X.1762344000", strings.Repeat("AB12CD34EF.1762344000 ", 4)+"AB12CD34EF.1762344000")
 	f("fbp", true, "fb.1.1738782878094.854442062512751170", "fb.0.1593871308186.1", "fb.2.1773894165590.5.Bg", "fb.1.1773894165590.5.AQYBAQIA")
 	f("fbp", false, "", "fb.1.1738782878094", "fb.1.1738782878094.", "fb.11.1738782878094.1", "fa.1.1738782878094.1", "fb.1.173878287.1",
@@ -59,7 +62,8 @@ func TestWhatIsNoNetworksIDIsLeftOut(t *testing.T) {
 
 // A network's id goes with that network's consent alone.
 func TestNetworksIDsOfAConsent(t *testing.T) {
-	all := core.NetworkIDs{GA: "1.2", GASession: "AB12CD34EF.1762344000", FBP: "fb.1.1738782878094.8", TTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"}
+	all := core.NetworkIDs{GA: "1.2", GASession: "AB12CD34EF.1762344000", FBP: "fb.1.1738782878094.8",
+		TTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"}
 	for consent, want := range map[string]core.NetworkIDs{
 		"": {}, "google": {}, "ga,ttp,fbp": {}, "metaa": {}, "ga4,meta,tiktok": all, "ga4": {GA: all.GA, GASession: all.GASession}, "google,meta": {FBP: all.FBP},
 		"tiktok": {TTP: all.TTP},

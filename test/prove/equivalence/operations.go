@@ -68,7 +68,8 @@ func envelope(random *rand.Rand) string {
 		odd(`"v-`+number()+`"`), odd(number()),
 		odd(`"granted"`, `"denied"`, `"granted tiktok,ga4"`), odd(`true`, `false`), odd(`{"source":"x"}`), odd(`{"fbclid":"F","no":1}`),
 		odd(`{"ga":"1.`+number()+`","no":1}`,
-			`{"fbp":"fb.1.1738782878094.`+number()+`","ga":`+value()+`}`, `{"ttp":"kEDQ0tJexuVClkJ41P2S`+number()+`","ga_session":"AB`+number()+`.1762344000"}`))
+			`{"fbp":"fb.1.1738782878094.`+number()+`","ga":`+value()+`}`,
+			`{"ttp":"kEDQ0tJexuVClkJ41P2S`+number()+`","ga_session":"AB`+number()+`.1762344000"}`))
 	return fmt.Sprintf(`[%s,%s,%s,%s,%s,%s,%s]`, odd(`"r1"`),
 		odd(`"0199f3a0-0000-7000-8000-000000000001"`, `null`), odd(`"2026-03-15T12:00:00.5Z"`, `"2026-03-15T12:00:00-03:00"`, `null`),
 		odd(`"PAGE_VIEW"`, `"purchase"`, `"ADD_TO_CART"`, `"MY_EVENT"`, `"Order Completed"`), payload, identity, context)
