@@ -34,7 +34,8 @@ func (g *got) hasNetworks(t *testing.T, want core.NetworkIDs) {
 		t.Errorf("want %+v of %+v", want, g)
 		return
 	}
-	for id, known := range map[string]string{"1902279557": want.GA, "1738782990": want.GASession, "8544420625": want.FBP, "01K1A8BXG7": want.TTP} {
+	for id, known := range map[string]string{"1902279557": want.GA, "1738782990": want.GASession, "8544420625": want.FBP,
+		"01K1A8BXG7": want.TTP} {
 		if (strings.Contains(g.text, id)) != (known != "") {
 			t.Errorf("%s is sent in %s, want %+v", id, g.text, want)
 		}
@@ -73,7 +74,9 @@ func networksByConsent(t *testing.T, e *edge, b *rod.Browser) {
 	track("granted ga4", "LESS").hasNetworks(t, onlyGA)
 	page.MustEval(`() => tributary.consent("denied")`)
 	track("granted", "AFTER").hasNetworks(t, none)
-	page.MustEval(`() => { document.cookie = "_ga=amp-x"; for (const of of ["AB12CD34EF", "ZZ9XX8YY7W"]) document.cookie = "_ga_" + of + "=x"; document.cookie = "_fbp=; max-age=0" }`)
+	page.MustEval(`() => {
+		for (const set of ["_ga=amp-x", "_ga_AB12CD34EF=x", "_ga_ZZ9XX8YY7W=x", "_fbp=; max-age=0"]) document.cookie = set
+	}`)
 	track("granted meta,ga4", "NO_COOKIE").hasNetworks(t, none) // nothing of a form that the core takes
 }
 
@@ -109,11 +112,13 @@ func networksTakenBack(t *testing.T, e *edge, b *rod.Browser) {
 	}
 }
 
-// Who agreed to a network and says no is told of once, by the visitor's id and nothing else: also where the page is loaded anew for it.
+// Who agreed to a network and says no is told of once, by the visitor's id and nothing else: also where the page is loaded anew for it, and
+// where another page of the shop, which knows the cookies alone, is told the answer.
 func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 	const start = `tributary.init({companyId:"loja",linger:0,pageViews:false})`
-	s := shop(t, map[string]string{"/": networkCookies + e.stubbed(start), "/no": e.stubbed(`tributary.consent("denied");` + start)})
-	for _, anew := range []bool{false, true} {
+	pages := map[string]string{"/": networkCookies + e.stubbed(start), "/no": e.stubbed(`tributary.consent("denied");` + start)}
+	s, elsewhere := shop(t, pages), shop(t, pages) // two ports: cookies are the same
+	for _, where := range []string{"here", "anew", "elsewhere"} {
 		page := open(t, b, s.URL+"/")
 		ready(t, page)
 		page.MustEval(`() => { tributary.consent("granted meta"); tributary.track("YES"); return tributary.flush() }`)
@@ -126,14 +131,17 @@ func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 			}
 			return &s.events[i]
 		}
-		if anew { // and the edge is away at first
+		switch where {
+		case "anew": // and the edge is away at first
 			e.answer(http.StatusServiceUnavailable)
 			page.MustNavigate(s.URL + "/no")
 			ready(t, page)
 			until(t, page, `() => new Promise((done) => setTimeout(() => done(!!localStorage.tr_agreed), 500))`)
 			e.answer(http.StatusOK)
 			page.MustNavigate(s.URL + "/no")
-		} else {
+		case "elsewhere":
+			page.MustNavigate(elsewhere.URL + "/no")
+		default:
 			page.MustEval(`() => { tributary.consent("denied"); tributary.consent("denied") }`)
 		}
 		e.wait(t, "the withdrawal", func(s seen) bool { return told(s) != nil })
@@ -141,7 +149,7 @@ func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 		if last.Consent != core.ConsentDenied || last.Context.Page.URL != "" || last.SessionID != "" || visitor == "" {
 			t.Errorf("it is %s of %q", last.text, visitor)
 		}
-		until(t, page, `() => Object.keys(localStorage).every(k => k == "trb_consent")`)
+		until(t, page, `() => Object.keys(localStorage).every(k => k == "trb_consent") && !/tr_agreed/.test(document.cookie)`)
 		page.MustEval(`() => { localStorage.clear() }`)
 	}
 }

@@ -2,7 +2,7 @@
 // the shopper agreed to that network (docs/events.md, "Context"), and never before.
 
 import { uuid } from "./id";
-import { attempt, cookie, del, get, put } from "./store";
+import { attempt, cookie, del, get, put, setCookie } from "./store";
 
 /** By the name in an event, which is the cookie's after "_": the network as a consent names it. */
 const NETWORKS: { [name: string]: string } = { ga: "ga4", ga_session: "ga4", fbp: "meta", ttp: "tiktok" };
@@ -30,19 +30,26 @@ export const setNetworks = (context: any, answer: unknown, again?: unknown): voi
   }
 };
 
-const AGREED = "tr_agreed"; // the visitor who agreed to networks; kept by a denial, which deletes what begins with "trb", until it is told
+// The visitor who agreed to networks, also as a cookie, which a page of another of the shop's hosts can read. A denial deletes what begins with
+// "trb" and keeps this until it is told.
+const AGREED = "tr_agreed";
 
 /** Remembers who agreed to networks. */
 export const noteAgreed = (answer: unknown, visitor: string): void => {
-  if (/ /.test("" + answer)) put(AGREED, visitor);
+  if (!/ /.test("" + answer)) return;
+  put(AGREED, visitor);
+  if (cookie(AGREED) != visitor) setCookie(AGREED, visitor);
 };
 
 /** The withdrawal was told. */
-export const forgetAgreed = (): unknown => del(AGREED);
+export const forgetAgreed = (): void => {
+  del(AGREED);
+  setCookie(AGREED);
+};
 
 /** The body that tells the edge that this visitor agrees no more; undefined where nobody agreed to any network. */
 export const withdrawal = (companyId: string): string | undefined => {
-  const visitorId = get(AGREED);
+  const visitorId = get(AGREED) || cookie(AGREED);
   if (!visitorId) return;
   const at = new Date();
   return JSON.stringify({ companyId, sentAt: at, events: [["r1", uuid(+at), at, "CONSENT_WITHDRAWN", "{}", "{}", { visitorId, consent: "denied" }]] });

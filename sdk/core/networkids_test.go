@@ -65,7 +65,8 @@ func TestNetworksIDsOfAConsent(t *testing.T) {
 	all := core.NetworkIDs{GA: "1.2", GASession: "AB12CD34EF.1762344000", FBP: "fb.1.1738782878094.8",
 		TTP: "kEDQ0tJexuVClkJ41P2SHjupLEY"}
 	for consent, want := range map[string]core.NetworkIDs{
-		"": {}, "google": {}, "ga,ttp,fbp": {}, "metaa": {}, "ga4,meta,tiktok": all, "ga4": {GA: all.GA, GASession: all.GASession}, "google,meta": {FBP: all.FBP},
+		"": {}, "google": {}, "ga,ttp,fbp": {}, "metaa": {}, "ga4,meta,tiktok": all, "ga4": {GA: all.GA, GASession: all.GASession},
+		"google,meta": {FBP: all.FBP},
 		"tiktok": {TTP: all.TTP},
 	} {
 		if got := all.Of(consent); got != want {
