@@ -67,7 +67,7 @@ func TestNetworksIDsOfAConsent(t *testing.T) {
 	for consent, want := range map[string]core.NetworkIDs{
 		"": {}, "google": {}, "ga,ttp,fbp": {}, "metaa": {}, "ga4,meta,tiktok": all, "ga4": {GA: all.GA, GASession: all.GASession},
 		"google,meta": {FBP: all.FBP},
-		"tiktok": {TTP: all.TTP},
+		"tiktok":      {TTP: all.TTP},
 	} {
 		if got := all.Of(consent); got != want {
 			t.Errorf("%q: %+v, want %+v", consent, got, want)
