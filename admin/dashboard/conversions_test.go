@@ -144,9 +144,11 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 		TookMS: 7, Answer: "Invalid <b>currency</b>"}})
 	s.told(id, "1003", commerce.Sent{State: commerce.MessageWaiting, DueAt: now.Add(time.Hour),
 		Try: commerce.Try{At: now, Failure: commerce.TryTimeout}})
+	s.told(id, "1004", commerce.Sent{State: commerce.MessageWaiting, DueAt: now.Add(time.Minute), Untried: true})
 	if text := s.readRaw(owner, page); !contains(text, "Answer 200, after 31 ms", "The buyer did not agree to Meta.", "Not sent",
 		"Meta refused it for good. Answer 400, after 7 ms: Invalid &lt;b&gt;currency&lt;/b&gt;", "No answer within 20 seconds.", "Given up",
-		"next attempt", ">1001</a>", "/dashboard/order?company="+s.live+"&amp;id=1002", "an influencer’s", "Failing") {
+		"next attempt", ">1001</a>", "/dashboard/order?company="+s.live+"&amp;id=1002", "an influencer’s", "Failing",
+		"It is not known yet whether the buyer agrees.") {
 		t.Errorf("what became of the messages: %s", text)
 	}
 	if text := s.readRaw(owner, page+"&state=skipped"); !contains(text, "1001") || contains(text, "1002") {
@@ -273,6 +275,7 @@ func (s *site) fillConversions() []string {
 			Answer: "Invalid parameter: " + strings.Repeat("0123456789", 15)}},
 		{State: commerce.MessageWaiting, DueAt: now.Add(time.Hour), Try: commerce.Try{At: now, Status: 401, Failure: commerce.TryAccount,
 			Answer: "Error validating access token: the session has expired"}},
+		{State: commerce.MessageWaiting, DueAt: now.Add(time.Hour), Untried: true},
 	} {
 		s.told(id, fmt.Sprint("pedido-", 1000+i), sent)
 	}

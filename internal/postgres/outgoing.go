@@ -225,6 +225,9 @@ const boundEvery = 1000
 // newlyActive is for how long a destination that was enabled may have twice as many events wait: it is sent what waited before.
 const newlyActive = time.Hour
 
+// Unsent is a condition of rows of outgoing: they wait, and not for the receiver to say what became of what it took. Those end in a day.
+const Unsent = "state = 'waiting' and coalesce(tries->-1->>'failure', '') <> '" + commerce.TryProcessing + "'"
+
 // boundOutgoing disables destinations for which too many events wait.
 func boundOutgoing(ctx context.Context, tx pgx.Tx, companyID string, ids []string, first, last int64, now time.Time) error {
 	if last/boundEvery == (first-1)/boundEvery && (first-1)%numbersOfASecond != 0 {
@@ -234,7 +237,7 @@ func boundOutgoing(ctx context.Context, tx pgx.Tx, companyID string, ids []strin
 		var waiting int64
 		if err := tx.QueryRow(ctx, `
 			select count(*) from (
-				select 1 from outgoing where company_id = $1 and destination_id = $2 and state = 'waiting' limit $3) w`,
+				select 1 from outgoing where company_id = $1 and destination_id = $2 and `+Unsent+` limit $3) w`,
 			companyID, id, 2*commerce.MaxWaiting).Scan(&waiting); err != nil {
 			return fmt.Errorf("count events that wait: %w", err)
 		}

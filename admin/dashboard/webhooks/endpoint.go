@@ -96,7 +96,7 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 		page.Older = s.path(v.Current.CompanyID, e.ID, "state", state, "before", strconv.FormatInt(list[len(list)-1].Number, 10))
 	}
 	for i := range list {
-		page.Messages = append(page.Messages, s.viewMessage(l, zone, e, &list[i]))
+		page.Messages = append(page.Messages, s.viewMessage(l, zone, s.Now(), e, &list[i]))
 		if e.Active && list[i].State == commerce.MessageWaiting && list[i].DueAt.Sub(s.Now()) < soon && offer.Runs(s.Now()) {
 			page.Again = v.Here
 		}
@@ -135,7 +135,7 @@ func (k kind) tiles(l *lang.Printer, zone *time.Location, e commerce.Endpoint) [
 		tile("delivered", k.delivered(l, zone, e), "")}
 }
 
-func (k kind) viewMessage(l *lang.Printer, zone *time.Location, e commerce.Endpoint, m *commerce.Message) messageRow {
+func (k kind) viewMessage(l *lang.Printer, zone *time.Location, now time.Time, e commerce.Endpoint, m *commerce.Message) messageRow {
 	line := messageRow{Number: m.Number, Type: string(m.Type), Of: m.Key, When: l.Time(m.At.In(zone)), Tried: int64(len(m.Tries)),
 		State: k.text(l, "message_"+m.State), StateIs: "pending"}
 	var about commerce.ConversionTold
@@ -157,6 +157,9 @@ func (k kind) viewMessage(l *lang.Printer, zone *time.Location, e commerce.Endpo
 		line.StateIs = "over"
 	default:
 		line.Next = k.text(l, "next", l.Time(m.DueAt.In(zone)))
+		if k.prefix == commerce.NetworkPrefix && len(m.Tries) == 0 && m.DueAt.After(now) { // it was looked at, and is looked at again
+			line.Answer = l.T("conversions.not_known")
+		}
 	}
 	for _, t := range slices.Backward(m.Tries) {
 		said := k.answerWords(l, e.Kind, t)

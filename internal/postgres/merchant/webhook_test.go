@@ -123,10 +123,19 @@ func TestAnEndpointThatNobodyReadsIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.endpoint("whe_1")
-	s.exec(`insert into outgoing (company_id, destination_id, number, key, type, at, message_id, data, due_at)
-		select $1, 'whe_1', n, 'order:' || n, 'payout.changed', now(), '', '{}', now() from generate_series(1, $2::int) n`,
-		s.author.CompanyID, commerce.MaxWaiting-1)
-	s.tell("last", "beyond")
+	nextSecond := func() {
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 10*time.Millisecond)))
+	}
+	s.exec(`insert into outgoing (company_id, destination_id, number, key, type, at, message_id, data, due_at, tries)
+		select $1, 'whe_1', n, 'order:' || n, 'payout.changed', now(), '', '{}', now(),
+			case when n <= 10 then '[{"failure": "timeout"}, {"failure": "processing"}]'::jsonb else '[{"failure": "timeout"}]' end
+		from generate_series(1, $2::int) n`, s.author.CompanyID, commerce.MaxWaiting+8)
+	s.tell("last")
+	if e, err := s.db.Endpoint(t.Context(), s.author.CompanyID, "whe_1"); err != nil || !e.Active {
+		t.Fatalf("some of it is with the receiver: %+v %v", e, err)
+	}
+	nextSecond()
+	s.tell("beyond")
 	e, err := s.db.Endpoint(t.Context(), s.author.CompanyID, "whe_1")
 	if s.must(err); e.Active || e.Reason != commerce.EndpointOverflow || e.Waiting != commerce.MaxWaiting {
 		t.Fatalf("%+v", e)
@@ -136,9 +145,6 @@ func TestAnEndpointThatNobodyReadsIsDisabled(t *testing.T) {
 	s.must(s.db.ChangeEndpoint(t.Context(), s.author, "whe_1", enable))
 	if e, err = s.db.Endpoint(t.Context(), s.author.CompanyID, "whe_1"); err != nil || !e.Active || e.Reason != "" || e.Version != 2 {
 		t.Errorf("%+v %v", e, err)
-	}
-	nextSecond := func() {
-		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 10*time.Millisecond)))
 	}
 	active := func(what string, want bool) {
 		t.Helper()

@@ -100,7 +100,7 @@ func (s *Store) replayReserving(ctx context.Context, author commerce.Author, id 
 			return err
 		}
 		return tx.QueryRow(ctx, `
-			select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and state = 'waiting' limit $3) w`,
+			select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and `+postgres.Unsent+` limit $3) w`,
 			author.CompanyID, id, commerce.MaxWaiting).Scan(&waiting)
 	})
 	if err == nil && waiting+4*commerce.MaxReplay > commerce.MaxWaiting {
