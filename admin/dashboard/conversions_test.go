@@ -202,7 +202,8 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 	}
 	audit := s.readAs(owner, "/dashboard/audit"+at+"&kind=network.")
 	if !contains(audit, "Account at a network added", "Test sent to a network", "New secret of an account at a network",
-		"Order looked at again for a network") || contains(audit, "EAAB") || contains(audit, "Webhook endpoint") {
+		"Order looked at again for a network", "Network: Meta", "Id of the account: 1234567890", "All approved orders: yes") ||
+		contains(audit, "EAAB") || contains(audit, "Webhook endpoint") || contains(audit, "meta:") {
 		t.Errorf("the audit log: %s", audit)
 	}
 	do("remove", url.Values{}, ok, "Removed. Nothing more is sent to it.", "No network is told of sales yet.")

@@ -89,8 +89,8 @@ func actionWords(l *lang.Printer, e account.AuditEntry) string {
 
 // detailKinds are the beginnings of the texts of details whose values are words of ours.
 var detailKinds = map[string]string{"role": "role.", "by": "audit.subject_", "kinds": "audit.subject_", "environment": "nav.",
-	"decision": "audit.decision_",
-	"type":     "keys.type_", "kind": "entry.", "unproven": "settings.unproven_", "self_purchase": "settings.self_purchase_",
+	"decision": "audit.decision_", "network": "conversions.network_",
+	"type": "keys.type_", "kind": "entry.", "unproven": "settings.unproven_", "self_purchase": "settings.self_purchase_",
 	"payout_rule": "settings.rule_", "consent_policy": "settings.consent_", "frequency": "costs.frequency_", "fields": "influencer."}
 
 // dayNames are details that are a moment, of which people type the day.
@@ -123,7 +123,8 @@ func (d details) words(detail, subject string) string {
 			text = d.value(name, change["from"]) + " → " + d.value(name, change["to"])
 		}
 		if text != "" && text != subject {
-			words = append(words, site.TextOf(d.l, "audit.d_"+name, site.TextOf(d.l, "settings."+name, name))+": "+text)
+			words = append(words, site.TextOf(d.l, "audit.d_"+name, site.TextOf(d.l, "settings."+name,
+				site.TextOf(d.l, "conversions."+name, name)))+": "+text)
 		}
 	}
 	slices.Sort(words)

@@ -202,6 +202,10 @@ func auditedAs(id string) string {
 }
 
 func endpointDetail(e commerce.Endpoint) map[string]any {
+	if n, err := commerce.NetworkOf(e); err == nil && auditedAs(e.ID) == "network" {
+		return map[string]any{"name": e.Name, "network": e.Kind, "account_id": n.Account.ID, "action_id": n.Account.Action,
+			"login_id": n.Account.Login, "test_code": n.Account.Test, "all_orders": n.AllOrders, "enabled": e.Active}
+	}
 	return map[string]any{"name": e.Name, "url": e.URL, "types": e.Types, "enabled": e.Active}
 }
 
