@@ -62,8 +62,12 @@ func conversionOf(o *facts.StoredOutcome, now time.Time) (e commerce.Event, told
 	}
 	sold := func(o *facts.Outcome) bool { return o.Status == commerce.OrderApproved }
 	earned := func(o *facts.Outcome) bool { return o.Payout.State == facts.PayoutEarned }
+	days := commerce.ConversionDays
+	if sold(&was) && (!sold(is) || is.TotalMinor < was.TotalMinor) {
+		days = commerce.RefundDays
+	}
 	if sold(&was) == sold(is) && (!sold(is) || was.TotalMinor == is.TotalMinor && (earned(&was) || !earned(is))) ||
-		is.Day < now.AddDate(0, 0, -commerce.ConversionDays).UTC().Format(time.DateOnly) {
+		is.Day < now.AddDate(0, 0, -days).UTC().Format(time.DateOnly) {
 		return e, false
 	}
 	data := commerce.ConversionTold{OrderID: is.OrderID}

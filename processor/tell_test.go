@@ -120,4 +120,13 @@ func TestNetworksLookAtWhatIsSold(t *testing.T) {
 	told("proven after all", both("nobodys")...)
 	send("old", "ANA10", 5000, 0, today.AddDate(0, 0, -40))
 	told("an old one")
+	send("old", "ANA10", 6000, 0, today.AddDate(0, 0, -40))
+	told("an old one, sold for more")
+	send("old", "ANA10", 4000, 0, today.AddDate(0, 0, -40))
+	told("of an old one something was given back", both("old")...)
+	send("old", "ANA10", 4000, 2, today.AddDate(0, 0, -40))
+	told("an old one was cancelled", both("old")...)
+	send("oldest", "ANA10", 4000, 0, today.AddDate(0, 0, -200))
+	send("oldest", "ANA10", 4000, 2, today.AddDate(0, 0, -200))
+	told("one that is too old for that, too")
 }

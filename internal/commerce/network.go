@@ -53,6 +53,8 @@ const (
 	MaxNetworkSecret = 8 << 10
 	// ConversionDays is how old an order may be at most that networks are told of: no network takes older ones.
 	ConversionDays = 32
+	// RefundDays is the same of an order of which something is given back: GA4 takes a refund whatever the purchase's age.
+	RefundDays = 180
 )
 
 // Errors of accounts at networks.
