@@ -54,6 +54,10 @@ func TestLogInAndOut(t *testing.T) {
 		t.Error("the answer tells whether an e-mail is known")
 	}
 	answer := s.logIn(client, " ANA@loja.example ", testPassword)
+	if log := s.logged(); strings.Count(log, "dashboard: a log-in failed") != 2 || !strings.Contains(log, "dashboard: logged in") ||
+		!strings.Contains(log, `"failed_since_last":1`) || strings.Contains(strings.ToLower(log), testEmail) {
+		t.Errorf("the log says of these attempts: %s", log)
+	}
 	paths := map[string]string{
 		"trb_access": "/dashboard/", "trb_refresh": "/dashboard/", "trb_device": "/dashboard/login", "trb_failed": "/dashboard/",
 		"trb_mistyped": "/dashboard/login",

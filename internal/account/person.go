@@ -47,8 +47,12 @@ type Access struct {
 // newest is valid.
 type Session struct {
 	PersonID string
-	Family   string // UUID, the same over all rotations
+	Family   string // UUID of version 7, the same over all rotations: its time is when the session began
 }
+
+// LongestSession is when a session ends that is used all the time: the person logs in anew. (NIST SP 800-63B, 4.1.3: at least once in
+// 30 days.)
+const LongestSession = 30 * 24 * time.Hour
 
 // LogIn is a new session, and how often logging in failed since the one before.
 type LogIn struct {

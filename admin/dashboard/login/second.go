@@ -94,7 +94,8 @@ func (s *Pages) begin(w http.ResponseWriter, r *http.Request, p account.Person, 
 	s.attempts.succeeded(p.Email, network, device)
 	s.attempts.byPerson.Forget(p.ID)
 	s.tellFailures(w, r, p.Email, login)
-	s.Log.Info("dashboard: logged in", "person", p.ID, "failed_since_last", login.Failures)
+	s.Log.Info("dashboard: logged in", "person", p.ID, "network", network, "second_factor", len(p.SecondFactor) > 0,
+		"failed_since_last", login.Failures)
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 

@@ -2,6 +2,7 @@ package merchant
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -175,7 +176,7 @@ func (s *Store) SessionAccesses(ctx context.Context, personID, family string) ([
 // ones. browser says for people in which browser it is. It returns how many log-ins failed since the last session, and counts
 // from zero again.
 func (s *Store) StartSession(ctx context.Context, personID, browser string, token [32]byte, at, expires time.Time) (account.LogIn, error) {
-	login := account.LogIn{Session: account.Session{PersonID: personID, Family: uuid.NewString()}}
+	login := account.LogIn{Session: account.Session{PersonID: personID, Family: newFamily(at)}}
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `select failed_log_ins, last_failed_log_in from person where person_id = $1 for update`,
 			personID).Scan(&login.Failures, postgres.ZeroIfNull(&login.LastFailure)); err != nil {
@@ -232,6 +233,24 @@ type storedToken struct {
 	browser       string
 }
 
+// newFamily is the id of a session that begins at a time.
+func newFamily(at time.Time) string {
+	id := uuid.Must(uuid.NewV7()) // crypto/rand does not fail
+	var millis [8]byte
+	binary.BigEndian.PutUint64(millis[:], uint64(at.UnixMilli()))
+	copy(id[:6], millis[2:])
+	return id.String()
+}
+
+// ends is when the session ends however it is used. One that began before families had a time ends when its token does.
+func (t *storedToken) ends() time.Time {
+	id, err := uuid.Parse(t.Family)
+	if err != nil || id.Version() != 7 {
+		return t.expires
+	}
+	return time.Unix(id.Time().UnixTime()).Add(account.LongestSession)
+}
+
 func tokenColumns(t *storedToken) postgres.Columns {
 	return postgres.Columns{
 		postgres.Into("person_id", &t.PersonID),
@@ -243,7 +262,7 @@ func tokenColumns(t *storedToken) postgres.Columns {
 }
 
 // RotateSession marks a refresh token as used and stores the next of its family.
-// An unknown or expired token is commerce.ErrNotFound. A token that was used
+// An unknown or expired token, and one of a session of account.LongestSession, is commerce.ErrNotFound. A token that was used
 // before, outside the leeway, is commerce.ErrConflict: it may have been stolen,
 // so its whole family is deleted, and the owner has to log in again.
 func (s *Store) RotateSession(ctx context.Context, r account.SessionRotation) (account.Session, error) {
@@ -255,7 +274,7 @@ func (s *Store) RotateSession(ctx context.Context, r account.SessionRotation) (a
 		if err != nil {
 			return err
 		}
-		if !token.expires.After(r.At) {
+		if !token.expires.After(r.At) || !token.ends().After(r.At) {
 			return pgx.ErrNoRows
 		}
 		if token.used.IsZero() {

@@ -129,6 +129,33 @@ func TestRefreshTokens(t *testing.T) {
 	f("e0", "e1", time.Minute, commerce.ErrNotFound) // a new password ends every session
 }
 
+// Whoever uses a session every day logs in anew all the same, some day.
+func TestASessionEndsHoweverItIsUsed(t *testing.T) {
+	t.Parallel()
+	db, ctx := openPeople(t), t.Context()
+	person, err := db.CreatePerson(ctx, "ana@loja.example", "hash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const life = 14 * 24 * time.Hour
+	start := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	token := sha256.Sum256([]byte("first"))
+	if _, err := db.StartSession(ctx, person.ID, "Chrome, Windows", token, start, start.Add(life)); err != nil {
+		t.Fatal(err)
+	}
+	for after := 12 * time.Hour; ; after += 12 * time.Hour {
+		at, next := start.Add(after), sha256.Sum256(token[:])
+		_, err := db.RotateSession(ctx, account.SessionRotation{Token: token, Next: next, At: at, ExpiresAt: at.Add(life)})
+		if after < account.LongestSession && err != nil || after >= account.LongestSession && !errors.Is(err, commerce.ErrNotFound) {
+			t.Fatalf("after %v: %v", after, err)
+		}
+		if err != nil {
+			return
+		}
+		token = next
+	}
+}
+
 func TestFailedLogInsAreCountedUntilTheNextLogIn(t *testing.T) {
 	t.Parallel()
 	db, ctx := openPeople(t), t.Context()
