@@ -80,7 +80,7 @@ func (p *planter) event(id string) map[string]any {
 				"term": p.anywhere()},
 			"clickIds": map[string]any{"gclid": p.email("%s＠example.com"), "fbclid": p.email("%s%%40example.com"),
 				"trb_click": p.email("%s@x.com")},
-			"networkIds": map[string]any{"ga": p.phone(), "ga_session": "A" + p.phone() + ".1762344000",
+			"networkIds": map[string]any{"ga": p.phone(), "ga_session": p.phone() + ".1762344000",
 				"fbp": p.email("%s@x.com"), "ttp": p.anywhere(), "other": p.phone()},
 			"library": map[string]any{"name": p.phone(), "version": p.email("%s%%40x.com")},
 			"locale":  p.phone(), "screen": p.phone(), "userAgent": "App/1.0 (" + p.phone() + ") " + p.email("%s%%40x.com"),

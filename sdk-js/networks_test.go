@@ -116,8 +116,9 @@ func networksTakenBack(t *testing.T, e *edge, b *rod.Browser) {
 // where another page of the shop, which knows the cookies alone, is told the answer.
 func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 	const start = `tributary.init({companyId:"loja",linger:0,pageViews:false})`
-	pages := map[string]string{"/": networkCookies + e.stubbed(start), "/no": e.stubbed(`tributary.consent("denied");` + start)}
+	pages := map[string]string{"/other": "", "/": networkCookies + e.stubbed(start), "/no": e.stubbed(`tributary.consent("denied");` + start)}
 	s, elsewhere := shop(t, pages), shop(t, pages) // two ports: cookies are the same
+	const former = "00000000-0000-4000-8000-000000000001"
 	for _, where := range []string{"here", "anew", "elsewhere"} {
 		page := open(t, b, s.URL+"/")
 		ready(t, page)
@@ -139,7 +140,8 @@ func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 			until(t, page, `() => new Promise((done) => setTimeout(() => done(!!localStorage.tr_agreed), 500))`)
 			e.answer(http.StatusOK)
 			page.MustNavigate(s.URL + "/no")
-		case "elsewhere":
+		case "elsewhere": // which has somebody who agreed before, too
+			page.MustNavigate(elsewhere.URL+"/other").MustEval(`(id) => { localStorage.tr_agreed = id }`, former)
 			page.MustNavigate(elsewhere.URL + "/no")
 		default:
 			page.MustEval(`() => { tributary.consent("denied"); tributary.consent("denied") }`)
@@ -151,5 +153,8 @@ func networksDenied(t *testing.T, e *edge, b *rod.Browser) {
 		}
 		until(t, page, `() => Object.keys(localStorage).every(k => k == "trb_consent") && !/tr_agreed/.test(document.cookie)`)
 		page.MustEval(`() => { localStorage.clear() }`)
+	}
+	if !slices.ContainsFunc(e.seen().events, func(g got) bool { return g.Name == core.ConsentWithdrawn && g.VisitorID == former }) {
+		t.Error("who agreed there before is not told of")
 	}
 }

@@ -148,7 +148,7 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 	if text := s.readRaw(owner, page); !contains(text, "Answer 200, after 31 ms", "The buyer did not agree to Meta.", "Not sent",
 		"Meta refused it for good. Answer 400, after 7 ms: Invalid &lt;b&gt;currency&lt;/b&gt;", "No answer within 20 seconds.", "Given up",
 		"next attempt", ">1001</a>", "/dashboard/order?company="+s.live+"&amp;id=1002", "an influencer’s", "Failing",
-		"It is not known yet whether the buyer agrees.") {
+		"It is not known yet whether it may be told") {
 		t.Errorf("what became of the messages: %s", text)
 	}
 	if text := s.readRaw(owner, page+"&state=skipped"); !contains(text, "1001") || contains(text, "1002") {

@@ -105,6 +105,7 @@ const (
 type network struct {
 	horizon time.Duration // how old an event may be
 	refunds bool          // it takes them
+	anew    bool          // a refund is the sale once more, as old as the sale
 	request func(c Conversion, a Account) (Request, error)
 	answer  func(status int, body []byte) Outcome
 }
@@ -114,7 +115,7 @@ type network struct {
 var networks = map[Network]network{
 	Meta:   {horizon: 7 * 24 * time.Hour, request: metaRequest, answer: metaAnswer},
 	GA4:    {horizon: 72 * time.Hour, refunds: true, request: ga4Request, answer: ga4Answer},
-	Google: {horizon: 30 * 24 * time.Hour, refunds: true, request: googleRequest, answer: googleAnswer},
+	Google: {horizon: 30 * 24 * time.Hour, refunds: true, anew: true, request: googleRequest, answer: googleAnswer},
 	TikTok: {horizon: 7 * 24 * time.Hour, request: tiktokRequest, answer: tiktokAnswer},
 }
 
@@ -135,8 +136,14 @@ var (
 // KnowsRefunds reports whether a network takes refunds.
 func KnowsRefunds(n Network) bool { return networks[n].refunds }
 
-// TooOld reports whether a network takes no event any more that was at a time.
-func TooOld(n Network, at, now time.Time) bool { return now.Sub(at) > networks[n].horizon-margin }
+// TooOld reports whether a conversion is too old for a network.
+func TooOld(n Network, c Conversion, now time.Time) bool {
+	at := c.At
+	if c.Type == Refund && networks[n].anew {
+		at = c.Sold.At
+	}
+	return now.Sub(at) > networks[n].horizon-margin
+}
 
 // margin is how long before its horizon an event is given up: it must arrive before.
 const margin = time.Hour
@@ -152,7 +159,7 @@ func RequestOf(n Network, c Conversion, a Account, now time.Time) (Request, erro
 		return Request{}, fmt.Errorf("conversion: type %q", c.Type)
 	case c.Type == Refund && !of.refunds:
 		return Request{}, ErrNoRefund
-	case TooOld(n, c.At, now):
+	case TooOld(n, c, now):
 		return Request{}, ErrTooOld
 	case c.OrderID == "": // GA4 takes all purchases without one for the same
 		return Request{}, errors.New("conversion: OrderID is empty")

@@ -98,7 +98,7 @@ func TestWhatIsNotSent(t *testing.T) {
 	nobody := sale()
 	nobody.Person, nobody.Clicks = Person{Country: "BR", City: "Santos"}, Clicks{}
 	refund := sale()
-	refund.Type = Refund
+	refund.Type, refund.Sold.At = Refund, at
 	for _, n := range []Network{Meta, GA4, Google, TikTok} {
 		if _, err := RequestOf(n, nobody, account(n), at); !errors.Is(err, ErrNobody) {
 			t.Errorf("%s of nobody: %v", n, err)
@@ -125,6 +125,16 @@ func TestWhatIsNotSent(t *testing.T) {
 				t.Errorf("%s without %s: %v", n, what, err)
 			}
 		}
+	}
+	if q, err := RequestOf(GA4, refund, account(GA4), at); err != nil || strings.Contains(string(q.Body), "session_id") {
+		t.Errorf("a refund is none of the purchase's session: %s, %v", q.Body, err)
+	}
+	refund.Sold.At = at.AddDate(0, 0, -40)
+	if _, err := RequestOf(GA4, refund, account(GA4), at); err != nil {
+		t.Errorf("a refund of an old sale: %v", err)
+	}
+	if _, err := RequestOf(Google, refund, account(Google), at); !errors.Is(err, ErrTooOld) {
+		t.Errorf("an old sale told again: %v", err)
 	}
 	refund.Sold = Sold{At: at.Add(-time.Hour), Left: commerce.Amount{Minor: 4200, Currency: "BRL"}}
 	if q, err := RequestOf(Google, refund, account(Google), at); err != nil || !strings.Contains(string(q.Body), `"conversionValue":42`) ||

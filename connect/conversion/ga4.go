@@ -109,7 +109,10 @@ func ga4Request(c Conversion, a Account) (Request, error) {
 		}
 	}
 	sale := ga4Sale{OrderID: c.OrderID, Currency: c.Value.Currency, Value: value, Shipping: c.Shipping, Tax: c.Tax,
-		Coupon: cut(c.Coupon, ga4Text), Items: []ga4Item{}, Session: ga4Session(c.Clicks.Sessions, a.ID), Engaged: 1}
+		Coupon: cut(c.Coupon, ga4Text), Items: []ga4Item{}, Engaged: 1}
+	if c.Type == Purchase { // a refund is none of the session's
+		sale.Session = ga4Session(c.Clicks.Sessions, a.ID)
+	}
 	for _, item := range c.Items[:min(len(c.Items), ga4Items)] {
 		sale.Items = append(sale.Items, ga4Item{cut(item.ID, ga4Text), item.Quantity, item.Price})
 	}

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -60,7 +61,7 @@ func (s *Sender) planOf(ctx context.Context, to *target, orderID string, told co
 		if p.conversion.Type == conversion.Refund {
 			p.conversion.At = s.now()
 		}
-		if conversion.TooOld(conversion.Network(to.Kind), p.conversion.At, s.now()) {
+		if conversion.TooOld(conversion.Network(to.Kind), p.conversion, s.now()) {
 			p.skip = commerce.SkipTooOld
 			return nil
 		}
@@ -70,8 +71,12 @@ func (s *Sender) planOf(ctx context.Context, to *target, orderID string, told co
 		}
 		known := o.Order.CreatedAt.Add(attribution.KnownAfter)
 		if yes, asked := agreed(to.Kind, buyer, later); !yes {
-			if p.skip = commerce.SkipNoConsent; !asked && s.now().Before(known) { // the events may be on their way
+			switch p.skip = commerce.SkipNoConsent; {
+			case asked:
+			case s.now().Before(known): // the events may be on their way
 				p.wait = earliest(known, s.now().Add(askedAgain))
+			case p.conversion.Type == conversion.Refund: // of a sale that was told: the events are not kept any more
+				p.skip = commerce.SkipNobody
 			}
 			return nil
 		}
@@ -181,12 +186,11 @@ func (p *plan) clicksOf(e *facts.Event) {
 			*into = ids[name]
 		}
 	}
-	for name, into := range map[string]*string{wire.NetworkIDGA: &c.Client, wire.NetworkIDGASession: &c.Sessions,
-		wire.NetworkIDFBP: &c.MetaPage, wire.NetworkIDTTP: &c.TikTokPage} {
-		if *into == "" {
-			*into = e.Context.NetworkIDs[name]
-		}
+	networks := e.Context.NetworkIDs
+	if c.Client == "" { // sessions of that browser, then
+		c.Client, c.Sessions = networks[wire.NetworkIDGA], networks[wire.NetworkIDGASession]
 	}
+	c.MetaPage, c.TikTokPage = cmp.Or(c.MetaPage, networks[wire.NetworkIDFBP]), cmp.Or(c.TikTokPage, networks[wire.NetworkIDTTP])
 }
 
 // personOf is the shop's own words of who bought.

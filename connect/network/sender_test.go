@@ -63,6 +63,24 @@ func TestEachNetworkTakesASale(t *testing.T) {
 	}
 }
 
+// A session of one browser is not said of another.
+func TestASessionIsOfTheBrowserThatIsTold(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.account(commerce.ToGA4)
+	b := s.buyer("maria")
+	s.does(b, viewed, "granted ga4", func(e *wire.Event) {
+		e.Context.NetworkIDs = map[string]string{"ga": "9.9", "ga_session": "AB12CD34EF.1762901111"}
+	})
+	s.does(b, completed, "granted ga4", func(e *wire.Event) { e.Context.NetworkIDs = map[string]string{"ga": "123.456"} })
+	s.buys(b, "1")
+	s.look("1")
+	s.sendAll()
+	if events := s.ga4.Events(); len(events) != 1 || strings.Contains(fmt.Sprint(events[0].Fields), "session_id") {
+		t.Errorf("GA4 has %+v", events)
+	}
+}
+
 // Whom nobody asked, who said no, who said yes to another network, and whose "yes" a stranger said, is told to nobody. Each case is a
 // person of its own.
 func TestWhoDidNotAgreeIsToldToNobody(t *testing.T) {

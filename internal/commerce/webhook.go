@@ -15,7 +15,7 @@ import (
 // Bounds of what leaves (docs/adr/0039).
 const (
 	MaxEndpoints    = 10      // of one company
-	MaxWaiting      = 100_000 // messages of one endpoint that wait; where one more would, it is disabled; twice for an hour once enabled
+	MaxWaiting      = 100_000 // messages of one endpoint that are to be sent; with one more it is disabled; twice for an hour once enabled
 	MaxEndpointURL  = 500
 	MaxEndpointName = 100
 	MaxTries        = 12                  // attempts of one message that are kept, the last ones

@@ -225,8 +225,22 @@ const boundEvery = 1000
 // newlyActive is for how long a destination that was enabled may have twice as many events wait: it is sent what waited before.
 const newlyActive = time.Hour
 
-// Unsent is a condition of rows of outgoing: they wait, and not for the receiver to say what became of what it took. Those end in a day.
-const Unsent = "state = 'waiting' and coalesce(tries->-1->>'failure', '') <> '" + commerce.TryProcessing + "'"
+// WaitingFor counts what counts to commerce.MaxWaiting of a destination, up to most: what waits, but not for the receiver to say what
+// became of what it took.
+func WaitingFor(ctx context.Context, tx pgx.Tx, companyID, id string, most int) (n int, err error) {
+	err = tx.QueryRow(ctx, `
+		select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and state = 'waiting' limit $3) w`,
+		companyID, id, most).Scan(&n)
+	if err == nil && n > commerce.MaxWaiting/2 { // now whole rows are read
+		err = tx.QueryRow(ctx, `
+			select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and state = 'waiting'
+				and coalesce(tries->-1->>'failure', '') <> $4 limit $3) w`, companyID, id, most, commerce.TryProcessing).Scan(&n)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count events that wait: %w", err)
+	}
+	return n, nil
+}
 
 // boundOutgoing disables destinations for which too many events wait.
 func boundOutgoing(ctx context.Context, tx pgx.Tx, companyID string, ids []string, first, last int64, now time.Time) error {
@@ -234,12 +248,9 @@ func boundOutgoing(ctx context.Context, tx pgx.Tx, companyID string, ids []strin
 		return nil
 	}
 	for _, id := range ids {
-		var waiting int64
-		if err := tx.QueryRow(ctx, `
-			select count(*) from (
-				select 1 from outgoing where company_id = $1 and destination_id = $2 and `+Unsent+` limit $3) w`,
-			companyID, id, 2*commerce.MaxWaiting).Scan(&waiting); err != nil {
-			return fmt.Errorf("count events that wait: %w", err)
+		waiting, err := WaitingFor(ctx, tx, companyID, id, 2*commerce.MaxWaiting)
+		if err != nil {
+			return err
 		}
 		if waiting < commerce.MaxWaiting {
 			continue

@@ -8,7 +8,7 @@ import { decorate, handedOver } from "./link";
 import { COMPANY, log, setDebug, tell, watchLog } from "./log";
 import { Lost, type Reason } from "./lost";
 import { Mirror } from "./mirror";
-import { forgetAgreed, noteAgreed, setNetworks, withdrawal } from "./networks";
+import { forgetAgreed, noteAgreed, setNetworks, whoAgreed, withdrawal } from "./networks";
 import { type Entry, type Page } from "./page";
 import { recover } from "./recovery";
 import { Sender } from "./sender";
@@ -279,12 +279,14 @@ export function connect(page: Page, calls: Calls, persist: () => void): void {
   let withdrawing = false;
   /** Whoever agreed to networks is told of no more. What fails is tried again by the next page. */
   const withdraw = (): void => {
-    const body = withdrawing ? undefined : withdrawal(page.config_!.companyId);
-    if (!body) return;
+    const visitor = withdrawing ? undefined : whoAgreed();
+    if (!visitor) return;
     withdrawing = true;
-    post("/v1/events", body, (ok) => {
+    post("/v1/events", withdrawal(page.config_!.companyId, visitor), (ok) => {
       withdrawing = false;
-      if (ok) forgetAgreed();
+      if (!ok) return;
+      forgetAgreed(visitor);
+      if (whoAgreed() != visitor) withdraw(); // storage and cookie may have different ones
     });
   };
   // The server's own cookie ends too, where it is on the shop's site.

@@ -10,7 +10,7 @@ const NETWORKS: { [name: string]: string } = { ga: "ga4", ga_session: "ga4", fbp
 /** The GA4 sessions of the page's streams: _ga_AB12CD34EF=GS2.1.s1762344000$o1… (before May 2025: GS1.1.1762344000.1…) is "AB12CD34EF.1762344000". */
 const sessions = (): string | undefined =>
   attempt(() =>
-    [...document.cookie.matchAll(/\b_ga_(\w+)=GS\d\.\d+\.(?:[^;]*?\$)?s?(\d+)/g)].slice(0, 4).map((found) => found[1] + "." + found[2]).join(" "),
+    [...document.cookie.matchAll(/(?:^|; )_ga_([A-Z\d]{4,11})=GS\d\.\d+\.(?:[^;]*?\$)?s?(1\d{9})\b/g)].slice(0, 4).map((found) => found[1] + "." + found[2]).join(" "),
   );
 
 /**
@@ -41,16 +41,17 @@ export const noteAgreed = (answer: unknown, visitor: string): void => {
   if (cookie(AGREED) != visitor) setCookie(AGREED, visitor);
 };
 
-/** The withdrawal was told. */
-export const forgetAgreed = (): void => {
-  del(AGREED);
-  setCookie(AGREED);
+/** Who agreed to networks, or undefined. The cookie is never older: another host may have written it since. */
+export const whoAgreed = (): string | undefined => cookie(AGREED) || get(AGREED);
+
+/** The withdrawal of a visitor was told. Who agreed anew meanwhile stays. */
+export const forgetAgreed = (visitor: string): void => {
+  if (get(AGREED) == visitor) del(AGREED);
+  if (cookie(AGREED) == visitor) setCookie(AGREED);
 };
 
-/** The body that tells the edge that this visitor agrees no more; undefined where nobody agreed to any network. */
-export const withdrawal = (companyId: string): string | undefined => {
-  const visitorId = get(AGREED) || cookie(AGREED);
-  if (!visitorId) return;
+/** The body that tells the edge that a visitor agrees no more. */
+export const withdrawal = (companyId: string, visitorId: string): string => {
   const at = new Date();
   return JSON.stringify({ companyId, sentAt: at, events: [["r1", uuid(+at), at, "CONSENT_WITHDRAWN", "{}", "{}", { visitorId, consent: "denied" }]] });
 };

@@ -59,18 +59,18 @@ func (p *parser) networkIDs() {
 }
 
 // IsNetworkID reports whether a text is what a network's cookie holds, by the name that an event has for it. The forms are those of the
-// cookies that the networks' scripts set. They have no room for an e-mail address, and but for fbp none for a phone number with its
-// country code.
+// cookies that the networks' scripts set. They have no room for an e-mail address. Of a number only the length is looked at.
 func IsNetworkID(name, id string) bool {
 	first, rest, _ := strings.Cut(id, ".")
 	switch name {
 	case "ga": // a random number of 31 bits, and seconds
 		return isDigits(first, 1, 10) && isDigits(rest, 1, 10)
-	case "ga_session": // up to four streams, each with the seconds at which its session began
+	case "ga_session": // up to four streams, each with the seconds of Unix at which its session began
 		words := strings.SplitN(id, " ", 5)
 		for _, word := range words {
 			stream, began, _ := strings.Cut(word, ".")
-			if !isWord(stream, "", 4, 11) || stream != strings.ToUpper(stream) || isDigits(stream, 4, 11) || !isDigits(began, 9, 10) {
+			if !isWord(stream, "", 4, 11) || stream != strings.ToUpper(stream) || isDigits(stream, 4, 11) ||
+				!isDigits(began, 10, 10) || began[0] != '1' {
 				return false
 			}
 		}

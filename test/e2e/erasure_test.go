@@ -222,7 +222,8 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 	}
 	identity := map[string]any{"email": email, "phone": phone, "customer_id": customer, "cart_token": cart}
 	agreed := event("PAGE_VIEW", now, map[string]any{"consent": "granted ga4,meta,tiktok"})
-	agreed["context"].(map[string]any)["networkIds"] = map[string]any{"ga": erasedNetworkIDs[0], "fbp": erasedNetworkIDs[1],
+	agreed["context"].(map[string]any)["networkIds"] = map[string]any{"ga": erasedNetworkIDs[0], "ga_session": erasedNetworkIDs[3],
+		"fbp": erasedNetworkIDs[1],
 		"ttp": erasedNetworkIDs[2]}
 	of := p.dev.EdgeURL + "/v1/events"
 	send(of, 1, agreed)
@@ -242,7 +243,8 @@ func (p *visitorOf) events(email, phone, customer, cart string) {
 }
 
 // erasedNetworkIDs are how networks know the browser of visitorOf.events.
-var erasedNetworkIDs = []string{"1471147114.1738782858", "fb.1.1738782878094.471147114711471147", "01K1A8BXG7ERASEDXKKJD4711_.tt.1"}
+var erasedNetworkIDs = []string{"1471147114.1738782858", "fb.1.1738782878094.471147114711471147", "01K1A8BXG7ERASEDXKKJD4711_.tt.1",
+	"ERASED4711.1738782990"}
 
 // leftOf names the columns in which one of the texts is, in any form in which it is stored.
 func leftOf(t *testing.T, d *dev, texts []string) (where []string) {

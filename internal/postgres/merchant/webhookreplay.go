@@ -93,15 +93,14 @@ func (s *Store) replayReserving(ctx context.Context, author commerce.Author, id 
 ) (r commerce.Replayed, err error) {
 	ctx = postgres.WithoutTransactor(ctx)
 	// Whoever told something without this endpoint has committed after this, and is among what is looked for next.
-	var waiting int64
+	var waiting int
 	var d postgres.Destination
 	err = s.db.InTx(ctx, func(tx pgx.Tx) (err error) {
 		if d, err = replayTo(ctx, tx, author.CompanyID, id); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `
-			select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and `+postgres.Unsent+` limit $3) w`,
-			author.CompanyID, id, commerce.MaxWaiting).Scan(&waiting)
+		waiting, err = postgres.WaitingFor(ctx, tx, author.CompanyID, id, commerce.MaxWaiting)
+		return err
 	})
 	if err == nil && waiting+4*commerce.MaxReplay > commerce.MaxWaiting {
 		err = commerce.ErrEndpointFull
