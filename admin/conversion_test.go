@@ -154,6 +154,10 @@ func TestAccountsAtNetworksComeChangeAndGo(t *testing.T) {
 	}
 	s.want(s.call("POST", one+"/test", s.live, ""), 409, "network_disabled")
 	s.want(s.call("PUT", one, s.live, `{"enabled":true}`), 200, "")
+	uncoded := s.call("POST", one+"/test", s.live, "")
+	if s.want(uncoded, 400, "validation_error"); !strings.Contains(fmt.Sprint(uncoded.Error.Details), "test_code") {
+		t.Errorf("a test that would count: %+v", uncoded.Error)
+	}
 	google := `{"name":"Google","network":"google","account_id":"1234567890","action_id":"98765","login_id":"1112223334",` +
 		`"test_code":"check","all_orders":true,"secret":` + quoted(serviceAccount(t)) + `}`
 	s.want(s.call("POST", conversionsPath, s.live, strings.Replace(google, "PRIVATE KEY-----", "KEY-----", 1)), 400, "validation_error")

@@ -185,7 +185,8 @@ type webhooks interface {
 	ChangeEndpoint(ctx context.Context, author commerce.Author, id string, change func(e *commerce.Endpoint) error) error
 	RotateSecret(ctx context.Context, author commerce.Author, id string, secret commerce.SealedSecret) error
 	RemoveEndpoint(ctx context.Context, author commerce.Author, id string) error
-	// TestEndpoint returns the number of the event; commerce.ErrEndpointDisabled where none is sent.
+	// TestEndpoint returns the number of the event; commerce.ErrEndpointDisabled where none is sent, commerce.ErrNetworkTestCode where
+	// it would count.
 	TestEndpoint(ctx context.Context, author commerce.Author, id string) (int64, error)
 	// ReplayEndpoint may return commerce.ErrEndpointFull. Where ctx ends soon it leaves the rest to another one: Replayed.More.
 	ReplayEndpoint(ctx context.Context, author commerce.Author, id string, from, to time.Time) (commerce.Replayed, error)

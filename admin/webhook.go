@@ -337,6 +337,10 @@ func (s *Server) testEndpoint(ctx context.Context, c caller, id string, o object
 		return answer{}, err
 	}
 	number, err := s.deps.Database.TestEndpoint(ctx, c.author(s.now()), id)
+	if errors.Is(err, commerce.ErrNetworkTestCode) {
+		o.bad.Add("test_code", commerce.CodeEmpty, "is needed: the network would count a test without it")
+		return answer{}, brokenRules(o.bad)
+	}
 	return answer{data: sentMessage{number}}, err
 }
 

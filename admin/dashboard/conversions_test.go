@@ -120,7 +120,8 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 	}
 	page := "/dashboard/conversions/account" + at + "&id=" + id
 	if text := s.readRaw(owner, page+"&done=network_added"); !contains(text, "Meta BR", "Meta · 1234567890 · test", "TEST1", "No messages.",
-		"Approved orders that are proven to be an influencer’s are sent.", "What is sold from now on is sent to it.") {
+		"Approved orders that are proven to be an influencer’s are sent.", "It is told of what is sold from now on where the buyer agreed.",
+		`tributary.consent("granted meta")`) {
 		t.Errorf("the page is %s", text)
 	}
 	do := func(what string, values url.Values, want int, says ...string) string {

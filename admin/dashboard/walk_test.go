@@ -162,12 +162,30 @@ func (w *walk) between(path string) {
 	w.t.Helper()
 	const narrowest = 320
 	w.page.MustSetViewport(narrowest, 800, 1, true)
-	w.shape(fmt.Sprintf("%s in %s at %d px", path, w.language, narrowest), narrowest)
-	for _, width := range []int{600, 768, 860, 1024, 1080} {
+	at := fmt.Sprintf("%s in %s at %d px", path, w.language, narrowest)
+	w.shape(at, narrowest)
+	w.boxes(at)
+	for _, width := range []int{390, 600, 768, 860, 1024, 1080} {
 		w.page.MustSetViewport(width, 800, 1, false)
 		if wide := w.page.MustEval(`() => document.documentElement.scrollWidth`).Int(); wide > width {
 			w.t.Errorf("%s in %s is %d px wide on a screen of %d", path, w.language, wide, width)
 		}
+		w.boxes(fmt.Sprintf("%s in %s at %d px", path, w.language, width))
+	}
+}
+
+// boxes opens what asks before it does something, one after another: none is wider than the screen.
+func (w *walk) boxes(at string) {
+	w.t.Helper()
+	if wide := w.page.MustEval(`() => [...document.querySelectorAll('main details.confirm:not([open])')].map((box) => {
+		if (!box.checkVisibility()) return '';
+		box.open = true;
+		const wide = document.documentElement.scrollWidth;
+		const says = wide > document.documentElement.clientWidth ? wide + ' px: ' + box.textContent.trim().slice(0, 40) : '';
+		box.open = false;
+		return says;
+	}).filter((says) => says).join('; ')`).Str(); wide != "" {
+		w.t.Errorf("%s: boxes are wider than the screen: %s", at, wide)
 	}
 }
 

@@ -69,6 +69,8 @@ func (k receivers) problem(err error, id string) error {
 		return errors.New("the company has this account already: `tributary conversions list` shows it")
 	case errors.Is(err, commerce.ErrNetworkSandbox):
 		return errors.New("--test-code is needed: a sandbox tells networks of tests alone")
+	case errors.Is(err, commerce.ErrNetworkTestCode):
+		return errors.New("set the code that the network shows for tests first: `tributary conversions change --test-code`")
 	case errors.Is(err, commerce.ErrEndpointFull):
 		return fmt.Errorf("too many messages of this %s wait: replay when they are delivered, or a shorter time", k.one)
 	case errors.Is(err, commerce.ErrEndpointDisabled):

@@ -77,6 +77,8 @@ func (s *Sender) planOf(ctx context.Context, to *target, orderID string, told co
 				p.wait = earliest(known, s.now().Add(askedAgain))
 			case p.conversion.Type == conversion.Refund: // of a sale that was told: the events are not kept any more
 				p.skip = commerce.SkipNobody
+			default:
+				p.skip = commerce.SkipNotAsked
 			}
 			return nil
 		}

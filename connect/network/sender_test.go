@@ -96,8 +96,8 @@ func TestWhoDidNotAgreeIsToldToNobody(t *testing.T) {
 		{"agreed", func(b, _ *buyer) { granted(b) }, "delivered"},
 		{"agreed-with-others", func(b, _ *buyer) { s.does(b, viewed, "granted ga4,meta") }, "delivered"},
 		{"agreed-then-silent", func(b, _ *buyer) { granted(b); s.does(b, completed, "unknown") }, "delivered"},
-		{"never-asked", func(b, _ *buyer) { s.does(b, completed, "unknown") }, "skipped no_consent"},
-		{"no-events", func(*buyer, *buyer) {}, "skipped no_consent"},
+		{"never-asked", func(b, _ *buyer) { s.does(b, completed, "unknown") }, "skipped not_asked"},
+		{"no-events", func(*buyer, *buyer) {}, "skipped not_asked"},
 		{"denied", func(b, _ *buyer) { s.does(b, completed, "denied") }, "skipped no_consent"},
 		{"agreed-to-nobody", func(b, _ *buyer) { s.does(b, completed, "granted") }, "skipped no_consent"},
 		{"agreed-to-another", func(b, _ *buyer) { s.does(b, completed, "granted ga4,metaverse") }, "skipped no_consent"},
@@ -112,11 +112,11 @@ func TestWhoDidNotAgreeIsToldToNobody(t *testing.T) {
 		{"strangers-yes", func(b, stranger *buyer) {
 			s.does(b, completed, "unknown")
 			s.does(stranger, completed, "granted meta", func(e *wire.Event) { e.Identity = wire.Identity{EmailKey: "k1:" + b.email} })
-		}, "skipped no_consent"},
+		}, "skipped not_asked"},
 		{"strangers-picture", func(b, _ *buyer) {
 			s.does(b, completed, "unknown")
 			s.does(b, viewed, "granted meta", func(e *wire.Event) { e.Via = wire.ViaPixel })
-		}, "skipped no_consent"},
+		}, "skipped not_asked"},
 	}
 	var want []string
 	for _, c := range cases {
@@ -344,11 +344,19 @@ func TestATestCountsNowhere(t *testing.T) {
 	s.account(commerce.ToGA4)
 	s.account(commerce.ToGoogle)
 	s.account(commerce.ToTikTok, code)
-	for _, n := range commerce.Networks {
+	test := func(n commerce.DestinationKind) error {
 		_, err := s.f.DB.TestEndpoint(t.Context(), commerce.Author{CompanyID: s.company, Actor: "cli", At: time.Now()},
 			commerce.NetworkPrefix+string(n))
-		s.must(err)
+		return err
 	}
+	if err := test(commerce.ToMeta); !errors.Is(err, commerce.ErrNetworkTestCode) {
+		t.Errorf("Meta without a code: %v", err)
+	}
+	s.exec(`update destination set url = url || '?test=TEST12345' where kind = 'meta'`)
+	for _, n := range commerce.Networks {
+		s.must(test(n))
+	}
+	s.exec(`update destination set url = split_part(url, '?', 1) where kind = 'meta'`) // the merchant took it back meanwhile
 	s.sendAll()
 	for _, m := range s.messages() {
 		if want := "delivered"; strings.HasPrefix(m, "net_meta") && !strings.Contains(m, "parked refused set the code") ||

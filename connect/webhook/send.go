@@ -3,8 +3,6 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -23,26 +21,6 @@ const (
 	keptAnswer     = 200      // of them, where it is no 2xx: for who looks what is wrong
 )
 
-// envelope is the body of a message.
-type envelope struct {
-	Type      commerce.EventType `json:"type"`
-	Timestamp string             `json:"timestamp"`
-	Data      json.RawMessage    `json:"data"`
-}
-
-// bodyOf is a message's body. Its data begins with its number, by which a receiver can tell the order of what has one key.
-func bodyOf(m commerce.Message) ([]byte, error) {
-	data := bytes.TrimLeft(m.Data, " \n\t")
-	if len(data) < 2 || data[0] != '{' {
-		return nil, errors.New("webhook: data is no object")
-	}
-	begin := `{"sequence":` + strconv.FormatInt(m.Number, 10)
-	if data[1] != '}' {
-		begin += ","
-	}
-	return json.Marshal(envelope{m.Type, m.At.UTC().Format(time.RFC3339Nano), append([]byte(begin), data[1:]...)})
-}
-
 // send makes one request.
 func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets []string, m commerce.Message) (r outgoing.Result) {
 	began := s.now()
@@ -50,7 +28,7 @@ func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets
 		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
 		s.metrics.sent(r)
 	}()
-	body, err := bodyOf(m)
+	body, err := m.Body()
 	signature := ""
 	if err == nil {
 		signature, err = Sign(secrets, m.ID, began, body)

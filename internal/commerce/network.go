@@ -61,6 +61,8 @@ const (
 var (
 	ErrTooManyNetworks = fmt.Errorf("%w: at most %d accounts at networks", ErrConflict, MaxNetworks)
 	ErrNetworkThere    = fmt.Errorf("%w: the store has this account at the network already", ErrConflict)
+	// ErrNetworkTestCode: Meta and TikTok count a test that has no code.
+	ErrNetworkTestCode = fmt.Errorf("%w: the network would count a test without the code that it shows for tests", ErrConflict)
 	ErrNetworkSandbox  = fmt.Errorf("%w: a sandbox tells networks of tests alone: it needs a code of tests", ErrConflict)
 )
 
@@ -259,6 +261,7 @@ type ToldConversion struct {
 // Why a message for a network is done without being sent.
 const (
 	SkipNoConsent = "no_consent" // the shopper did not agree to this network
+	SkipNotAsked  = "not_asked"  // nothing says that the shopper was asked
 	SkipErased    = "erased"     // the order's person is erased, or is to be
 	SkipNotSold   = "not_sold"   // the order is not approved, or is a test, and the network knows nothing of it
 	SkipUnproven  = "not_proven" // it is not proven to be an influencer's, or waits for a review

@@ -1,11 +1,14 @@
 package commerce
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,8 +112,8 @@ type OrderTold struct {
 	CampaignID   string   `json:"campaign_id,omitempty"`
 	CouponID     string   `json:"coupon_id,omitempty"`
 	Evidence     Evidence `json:"evidence,omitempty"`
-	State        string   `json:"state"`  // of the payout: earned, expected, review, reversed, none
-	Reason       string   `json:"reason"` // why it waits, or nothing is earned; may be empty
+	State        string   `json:"state"`            // of the payout: earned, expected, review, reversed, none
+	Reason       string   `json:"reason,omitempty"` // why it waits, or nothing is earned
 	Commission   Amount   `json:"commission"`
 	FixedBRL     *Amount  `json:"fixed_brl,omitempty"` // fixed fees of an order in another currency
 	PayableOn    string   `json:"payable_on,omitempty"`
@@ -273,6 +276,25 @@ type Message struct {
 	Attempts int // since it last began to wait
 	Tries    []Try
 	DoneAt   time.Time
+	Behind   bool // of a listed one: it waits for an earlier one of its key
+}
+
+// Body is what a webhook endpoint gets. Its data begins with the message's number, by which a receiver can tell the order of what has one
+// key.
+func (m Message) Body() ([]byte, error) {
+	data := bytes.TrimLeft(m.Data, " \n\t")
+	if len(data) < 2 || data[0] != '{' {
+		return nil, errors.New("commerce: a message's data is no object")
+	}
+	begin := `{"sequence":` + strconv.FormatInt(m.Number, 10)
+	if data[1] != '}' {
+		begin += ","
+	}
+	return json.Marshal(struct {
+		Type      EventType       `json:"type"`
+		Timestamp string          `json:"timestamp"`
+		Data      json.RawMessage `json:"data"`
+	}{m.Type, m.At.UTC().Format(time.RFC3339Nano), append([]byte(begin), data[1:]...)})
 }
 
 // Into reads a message's data.

@@ -39,7 +39,7 @@ var insertOutgoing = `
 type Destination struct {
 	ID    string
 	Kind  commerce.DestinationKind
-	Name  string // of a person who gets mails: the role
+	Name  string // of a person who gets mails: the role; else what the merchant calls it
 	Types []string
 }
 

@@ -3257,7 +3257,7 @@ type NetworkMessage struct {
 	// At When it became so.
 	At time.Time `json:"at"`
 
-	// Attempts The last ones, the oldest first. The last one of a skipped message says why: `no_consent`, `erased`, `not_sold`, `not_proven`, `told`, `too_old`, `no_refund` or `nobody`.
+	// Attempts The last ones, the oldest first. The last one of a skipped message says why: `no_consent`, `not_asked`, `erased`, `not_sold`, `not_proven`, `told`, `too_old`, `no_refund` or `nobody`.
 	Attempts []Attempt              `json:"attempts"`
 	Data     map[string]interface{} `json:"data"`
 
@@ -7687,7 +7687,7 @@ type ClientInterface interface {
 	// TestNetwork Send a test
 	//
 	// Scope `conversions.write`. Sends a sale that is made up. `ga4` and `google` check it and keep nothing; `meta` and `tiktok` show it
-	// among tests, and need a `test_code`. `409 network_disabled` where the account is disabled.
+	// among tests; an account without a `test_code` is 400. `409 network_disabled` where the account is disabled.
 	//
 	// Corresponds with POST /conversions/{id}/test (the `TestNetwork` operationId).
 	TestNetwork(ctx context.Context, id NetworkId, params *TestNetworkParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -8875,7 +8875,7 @@ func (c *Client) ChangeNetworkSecret(ctx context.Context, id NetworkId, params *
 // TestNetwork Send a test
 //
 // Scope `conversions.write`. Sends a sale that is made up. `ga4` and `google` check it and keep nothing; `meta` and `tiktok` show it
-// among tests, and need a `test_code`. `409 network_disabled` where the account is disabled.
+// among tests; an account without a `test_code` is 400. `409 network_disabled` where the account is disabled.
 //
 // Corresponds with POST /conversions/{id}/test (the `TestNetwork` operationId).
 func (c *Client) TestNetwork(ctx context.Context, id NetworkId, params *TestNetworkParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -17310,7 +17310,7 @@ type ClientWithResponsesInterface interface {
 	// TestNetworkWithResponse Send a test
 	//
 	// Scope `conversions.write`. Sends a sale that is made up. `ga4` and `google` check it and keep nothing; `meta` and `tiktok` show it
-	// among tests, and need a `test_code`. `409 network_disabled` where the account is disabled.
+	// among tests; an account without a `test_code` is 400. `409 network_disabled` where the account is disabled.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -21957,7 +21957,7 @@ func (c *ClientWithResponses) ChangeNetworkSecretWithResponse(ctx context.Contex
 // TestNetworkWithResponse Send a test
 //
 // Scope `conversions.write`. Sends a sale that is made up. `ga4` and `google` check it and keep nothing; `meta` and `tiktok` show it
-// among tests, and need a `test_code`. `409 network_disabled` where the account is disabled.
+// among tests; an account without a `test_code` is 400. `409 network_disabled` where the account is disabled.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -68,6 +68,8 @@ func (s kindPages) refuse(w http.ResponseWriter, r *http.Request, v site.Request
 	switch {
 	case errors.Is(err, commerce.ErrEndpointDisabled):
 		key = s.key(v.Lang, "not_disabled")
+	case errors.Is(err, commerce.ErrNetworkTestCode):
+		key = "conversions.needs_code"
 	case errors.Is(err, commerce.ErrNoConnectService):
 		key = s.key(v.Lang, "no_service")
 	}
@@ -222,7 +224,11 @@ func (s kindPages) replay(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	to, ok := commerce.ReplayRange(from, to, s.Now())
 	if !f.Failed() && !ok {
-		f.Fail("to", v.Lang.T("webhooks.bad_range"))
+		if from.After(s.Now()) {
+			f.Fail("from", v.Lang.T("webhooks.future"))
+		} else {
+			f.Fail("to", v.Lang.T("webhooks.bad_range"))
+		}
 	}
 	var done commerce.Replayed
 	var err error

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -35,7 +36,10 @@ type endpointPage struct {
 	Form                *site.Form // what can be changed
 	New                 *site.Form // asks for a new secret; nil: it is made
 	Replay              *site.Form
-	Rest                bool        // a replay ended before it had all: the form sends the rest
+	Rest                bool   // a replay ended before it had all: the form sends the rest
+	Missed              string // it was enabled just now: from when on what happened was not kept for it
+	Kind                commerce.DestinationKind
+	Ask                 bool        // show how a page says that its buyers agreed
 	States              []site.Link // of messages: which are shown
 	Messages            []messageRow
 	Older               string // path of older messages; empty: these are the last
@@ -50,6 +54,8 @@ type messageRow struct {
 	State, StateIs, Next, Answer string
 	Tried                        int64
 	Tries                        []string // the newest first
+	ID, Body                     string   // webhook-id and what is sent; empty where it is nobody else's business
+	Behind                       bool
 }
 
 func (s kindPages) endpoint(w http.ResponseWriter, r *http.Request, v site.Request) {
@@ -102,7 +108,7 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 		}
 	}
 	page.ID, page.Name, page.URL, page.List = e.ID, e.Name, s.address(l, e), site.StorePath(s.kind.list, v.Current.CompanyID)
-	page.Runs, page.Active = offer.Runs(s.Now()), e.Active
+	page.Kind, page.Runs, page.Active, page.Ask = e.Kind, offer.Runs(s.Now()), e.Active, s.prefix == commerce.NetworkPrefix
 	page.State, page.StateIs, page.Said = s.stateWords(l, zone, e)
 	page.Mend = site.TextOf(l, s.key(l, "mend_"+e.State()), "")
 	page.Events = s.settings(l, e)
@@ -121,6 +127,7 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 		var typed map[string][]string
 		if at, err := time.Parse(time.RFC3339, query.Get("from")); err == nil && commerce.Recordable(at) { // it was enabled just now
 			typed = map[string][]string{"from": {at.In(zone).Format(momentLayout)}}
+			page.Missed = s.text(l, "missed", l.Time(at.In(zone)))
 		}
 		page.Replay = replayForm(v, typed, e)
 	}
@@ -156,9 +163,20 @@ func (k kind) viewMessage(l *lang.Printer, zone *time.Location, now time.Time, e
 	case commerce.MessageSkipped:
 		line.StateIs = "over"
 	default:
-		line.Next = k.text(l, "next", l.Time(m.DueAt.In(zone)))
+		switch line.Behind = m.Behind; {
+		case m.Behind:
+			line.Next = k.text(l, "behind")
+		case e.Active:
+			line.Next = k.text(l, "next", l.Time(m.DueAt.In(zone)))
+		}
 		if k.prefix == commerce.NetworkPrefix && len(m.Tries) == 0 && m.DueAt.After(now) { // it was looked at, and is looked at again
 			line.Answer = l.T("conversions.not_known")
+		}
+	}
+	if body, err := m.Body(); err == nil && k.prefix == commerce.EndpointPrefix {
+		var indented bytes.Buffer
+		if json.Indent(&indented, body, "", "  ") == nil {
+			line.ID, line.Body = m.ID, indented.String()
 		}
 	}
 	for _, t := range slices.Backward(m.Tries) {
@@ -166,7 +184,7 @@ func (k kind) viewMessage(l *lang.Printer, zone *time.Location, now time.Time, e
 		if line.Answer == "" {
 			line.Answer = said
 		}
-		line.Tries = append(line.Tries, k.text(l, "try", l.Time(t.At.In(zone)), said))
+		line.Tries = append(line.Tries, k.text(l, "try", l.Instant(t.At.In(zone)), said))
 	}
 	return line
 }

@@ -35,7 +35,7 @@ type Database interface {
 	ChangeEndpoint(ctx context.Context, author commerce.Author, id string, change func(e *commerce.Endpoint) error) error
 	RotateSecret(ctx context.Context, author commerce.Author, id string, secret commerce.SealedSecret) error
 	RemoveEndpoint(ctx context.Context, author commerce.Author, id string) error
-	// TestEndpoint may return commerce.ErrEndpointDisabled.
+	// TestEndpoint may return commerce.ErrEndpointDisabled and commerce.ErrNetworkTestCode.
 	TestEndpoint(ctx context.Context, author commerce.Author, id string) (number int64, err error)
 	// ReplayEndpoint may return commerce.ErrEndpointFull.
 	ReplayEndpoint(ctx context.Context, author commerce.Author, id string, from, to time.Time) (commerce.Replayed, error)

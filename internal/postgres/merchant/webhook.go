@@ -217,15 +217,18 @@ func (s *Store) changeEndpoint(ctx context.Context, author commerce.Author, id, 
 			return err
 		}
 		var now time.Time
+		var name string
 		if err := tx.QueryRow(ctx, `
-			select clock_timestamp() from destination where company_id = $1 and destination_id = $2 and kind <> 'mail' for update`,
-			author.CompanyID, id).Scan(&now); err != nil {
+			select clock_timestamp(), name from destination where company_id = $1 and destination_id = $2 and kind <> 'mail' for update`,
+			author.CompanyID, id).Scan(&now, &name); err != nil {
 			return err
 		}
 		if err := change(tx, now); err != nil {
 			return err
 		}
-		return auditConnection(ctx, tx, author, auditedAs(id)+"."+action, id, detail)
+		told := map[string]any{"name": name}
+		maps.Copy(told, detail)
+		return auditConnection(ctx, tx, author, auditedAs(id)+"."+action, id, told)
 	})
 	if err != nil {
 		return fmt.Errorf("postgres: endpoint %.40s: %w", id, err)
@@ -378,11 +381,18 @@ func messageColumns(m *commerce.Message) postgres.Columns {
 	}
 }
 
+// listedColumns are messageColumns and whether the message waits for an earlier one.
+func listedColumns(m *commerce.Message) postgres.Columns {
+	return append(messageColumns(m), postgres.Into(`o.state = 'waiting' and exists (
+		select 1 from outgoing b where b.company_id = @company_id and b.destination_id = @id and b.state = 'waiting' and b.key = o.key
+			and b.number < o.number)`, &m.Behind))
+}
+
 // Messages returns an endpoint's messages with what became of them, the newest first, below a number; at most limit. before 0: from the
 // newest on; state empty: all.
 func (s *Store) Messages(ctx context.Context, companyID, id, state string, before int64, limit int) ([]commerce.Message, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(messageColumns), `
-		select `+postgres.List(messageColumns)+` from outgoing o
+	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(listedColumns), `
+		select `+postgres.List(listedColumns)+` from outgoing o
 		where o.company_id = @company_id and o.destination_id = @id and (@before::bigint = 0 or o.number < @before)
 			and (@state = '' or o.state = @state) order by o.number desc limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "before": before, "state": state, "most": limit})
@@ -412,7 +422,7 @@ func (s *Store) ResendMessage(ctx context.Context, author commerce.Author, id st
 }
 
 // TestEndpoint sends a commerce.EndpointTest to an endpoint, also to one that asks for no such event, and returns its number. It waits
-// for no other message. commerce.ErrEndpointDisabled where nothing is sent to it.
+// for no other message. commerce.ErrEndpointDisabled where nothing is sent to it, commerce.ErrNetworkTestCode where it would count.
 func (s *Store) TestEndpoint(ctx context.Context, author commerce.Author, id string) (number int64, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		if err := lockForConnections(ctx, tx, author.CompanyID); err != nil {
@@ -422,13 +432,16 @@ func (s *Store) TestEndpoint(ctx context.Context, author commerce.Author, id str
 		if err != nil {
 			return err
 		}
-		var active bool
-		if err := tx.QueryRow(ctx, `select state = 'active' from destination where company_id = $1 and destination_id = $2`, author.CompanyID,
-			id).Scan(&active); err != nil {
+		var e commerce.Endpoint
+		if err := tx.QueryRow(ctx, `select state = 'active', kind, name, url from destination where company_id = $1 and destination_id = $2`,
+			author.CompanyID, id).Scan(&e.Active, &e.Kind, &e.Name, &e.URL); err != nil {
 			return err
 		}
-		if !active {
+		if !e.Active {
 			return commerce.ErrEndpointDisabled
+		}
+		if n, err := commerce.NetworkOf(e); n.Account.Test == "" && (e.Kind == commerce.ToMeta || e.Kind == commerce.ToTikTok) {
+			return cmp.Or(err, commerce.ErrNetworkTestCode)
 		}
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		event := commerce.Event{Type: testOf(id), Key: fmt.Sprintf("test:%d", now.UnixMicro()), At: now,
@@ -445,7 +458,7 @@ func (s *Store) TestEndpoint(ctx context.Context, author commerce.Author, id str
 		if err := wakeEndpoint(ctx, tx, author.CompanyID, id, now); err != nil { // also one that fails
 			return err
 		}
-		return auditConnection(ctx, tx, author, auditedAs(id)+".test", id, nil)
+		return auditConnection(ctx, tx, author, auditedAs(id)+".test", id, map[string]any{"name": e.Name})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("postgres: endpoint %.40s: %w", id, err)

@@ -95,6 +95,15 @@ func TestOfOneKeyTheFirstThatWaitsIsDue(t *testing.T) {
 		{Number: nth(2), Try: commerce.Try{At: now, Status: 204}, State: commerce.MessageDelivered},
 	}, commerce.DestinationHealth{DeliveredAt: now}))
 	s.wantList("a is tried again later, and the next of it waits", s.due(l, e), "4 order:b")
+	waiting, err := s.db.Messages(t.Context(), s.author.CompanyID, "whe_1", commerce.MessageWaiting, 0, 10)
+	s.must(err)
+	var behind []string
+	for _, m := range waiting {
+		if m.Behind {
+			behind = append(behind, m.Key)
+		}
+	}
+	s.wantList("what waits for an earlier one", behind, "order:a")
 	s.must(s.db.StoreSent(t.Context(), l, e, []commerce.Sent{
 		{Number: nth(1), Try: commerce.Try{At: now, Status: 500, Failure: commerce.TryStatus}, State: commerce.MessageParked}},
 		commerce.DestinationHealth{}))

@@ -75,8 +75,8 @@ func replayTo(ctx context.Context, tx pgx.Tx, companyID, id string) (d postgres.
 	}
 	d.ID = id
 	return d, tx.QueryRow(ctx, `
-		select types from destination where company_id = $1 and destination_id = $2 and kind <> 'mail' for no key update`,
-		companyID, id).Scan(&d.Types)
+		select types, name from destination where company_id = $1 and destination_id = $2 and kind <> 'mail' for no key update`,
+		companyID, id).Scan(&d.Types, &d.Name)
 }
 
 // ReplayEndpoint writes for an endpoint what changed in [from, to) and a little before, as it is now: orders that are or were an
@@ -109,7 +109,7 @@ func (s *Store) replayReserving(ctx context.Context, author commerce.Author, id 
 	if err == nil {
 		orders, statements, r, err = s.changedIn(ctx, author.CompanyID, from.Add(-replayBefore), to, d.Types)
 	}
-	detail := map[string]any{"start_date": from.UTC().Format(time.RFC3339), "end_date": to.UTC().Format(time.RFC3339)}
+	detail := map[string]any{"name": d.Name, "start_date": from.UTC().Format(time.RFC3339), "end_date": to.UTC().Format(time.RFC3339)}
 	for begun := false; err == nil && (!begun || len(orders)+len(statements) > 0); begun = true {
 		o, c := min(len(orders), replayAtOnce), min(len(statements), replayAtOnce)
 		n, started := 0, time.Now()

@@ -40,9 +40,13 @@ func tellLeaks(ctx context.Context, tx pgx.Tx, companyID, from, to string, repor
 	if first, last, err := leakRange(timezone, report.AsOf); err != nil || first != from || last != to {
 		return err
 	}
+	zone, err := time.LoadLocation(timezone)
+	if err != nil {
+		return err
+	}
 	var leaks []commerce.Event
 	for _, s := range report.Signs {
-		if since, err := time.Parse(time.DateOnly, s.Since); err == nil && s.Kind == fraud.CouponSpread {
+		if since, err := time.ParseInLocation(time.DateOnly, s.Since, zone); err == nil && s.Kind == fraud.CouponSpread {
 			leaks = append(leaks, commerce.Event{Type: commerce.CouponLeaking, Key: "coupon:" + s.Code, At: since,
 				Data: commerce.LeakTold{Code: s.Code, InfluencerID: s.Influencer, Since: s.Since}})
 		}

@@ -1107,7 +1107,7 @@ export interface paths {
         /**
          * Send a test
          * @description Scope `conversions.write`. Sends a sale that is made up. `ga4` and `google` check it and keep nothing; `meta` and `tiktok` show it
-         *     among tests, and need a `test_code`. `409 network_disabled` where the account is disabled.
+         *     among tests; an account without a `test_code` is 400. `409 network_disabled` where the account is disabled.
          */
         post: operations["testNetwork"];
         delete?: never;
@@ -3177,7 +3177,7 @@ export interface components {
              * @description Of the next attempt, where it waits.
              */
             due_at: string | null;
-            /** @description The last ones, the oldest first. The last one of a skipped message says why: `no_consent`, `erased`, `not_sold`, `not_proven`, `told`, `too_old`, `no_refund` or `nobody`. */
+            /** @description The last ones, the oldest first. The last one of a skipped message says why: `no_consent`, `not_asked`, `erased`, `not_sold`, `not_proven`, `told`, `too_old`, `no_refund` or `nobody`. */
             attempts: components["schemas"]["Attempt"][];
         };
         ToldConversion: {

@@ -18,7 +18,9 @@
         const done = page ? !page.querySelector('[data-again]') : answer.status < 500 && answer.status !== 429;
         if (done && !busy()) { location.replace(then || address); return; }
         for (const part of page ? document.querySelectorAll('[data-fresh]') : []) {
+          const opened = [...part.querySelectorAll('details[open][id]')].map((details) => details.id);
           part.replaceChildren(...(page.getElementById(part.id)?.childNodes ?? part.childNodes));
+          for (const id of opened) document.getElementById(id)?.setAttribute('open', '');
         }
       } catch { /* offline, or logged out: asked again */ }
       wait = Math.min(wait * 1.1, 30000);
