@@ -69,10 +69,10 @@ func TestARecordsTraceGoesOnToItsLedgerEntry(t *testing.T) {
 	s.cost(ana, "", 0, "10")
 	spans := s.runTraced(1e-12) // the processor's own share says nothing of traces that others began
 	coupon := func(o *wire.Order) { o.DiscountCode = wire.Some("ana10") }
-	s.send(s.order("o1", noon, 10000, coupon), someTrace)
-	s.send(s.order("o2", noon, 10000, coupon), wire.Trace{})
+	s.send(s.order("order-1", noon, 10000, coupon), someTrace)
+	s.send(s.order("order-2", noon, 10000, coupon), wire.Trace{})
 	s.applied()
-	wantTexts(t, "payouts", s.payouts(), "o1 Ana Prado coupon 1000", "o2 Ana Prado coupon 1000")
+	wantTexts(t, "payouts", s.payouts(), "order-1 Ana Prado coupon 1000", "order-2 Ana Prado coupon 1000")
 	await.Until(t, await.Long, func() bool { return len(spansOf(t, spans, someTrace)) == 4 },
 		func() string { return "want four spans of the trace" })
 	found := spansOf(t, spans, someTrace)
@@ -95,7 +95,7 @@ func TestARecordsTraceGoesOnToItsLedgerEntry(t *testing.T) {
 	if n := len(spans.All()); n != 4 {
 		t.Errorf("%d spans, want those of one record", n)
 	}
-	spans.MentionNone("o1", "o2", "ANA10", "Ana")
+	spans.MentionNone("order-1", "order-2", "ANA10", "Ana Prado")
 }
 
 // An order that waits in the queue is computed later: its trace goes on there. A record that changes nothing keeps no trace, and neither

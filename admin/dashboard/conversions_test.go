@@ -152,7 +152,7 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 		"It is not known yet whether it may be told") {
 		t.Errorf("what became of the messages: %s", text)
 	}
-	if text := s.readRaw(owner, page+"&state=skipped"); !contains(text, "1001") || contains(text, "1002") {
+	if text := s.readRaw(owner, page+"&state=skipped"); !contains(text, ">1001</a>") || contains(text, ">1002</a>") {
 		t.Errorf("those that were not sent: %s", text)
 	}
 	if status := s.get(owner, page+"&state=lost"); status != http.StatusBadRequest {
