@@ -42,16 +42,6 @@ var (
 	errURLUnknown = errors.New("has a host that does not resolve")
 )
 
-// check refuses a URL that may not be a destination, by its form or by an
-// address of its host.
-func (p linkPolicy) check(ctx context.Context, raw string) error {
-	host, err := publichost.OfDestination(raw)
-	if err != nil {
-		return err
-	}
-	return p.checkHost(ctx, host)
-}
-
 // checkHost refuses a host of which any address is not global unicast.
 func (p linkPolicy) checkHost(ctx context.Context, host string) error {
 	// The trailing dot keeps the resolver's search domains out of it.

@@ -55,6 +55,16 @@ var publicNames = names{
 	"six-multi.example":    {"ff02::1"},
 }
 
+// check refuses a URL that may not be a destination, by its form or by an
+// address of its host.
+func (p linkPolicy) check(ctx context.Context, raw string) error {
+	host, err := publichost.OfDestination(raw)
+	if err != nil {
+		return err
+	}
+	return p.checkHost(ctx, host)
+}
+
 func TestDestinationsMustBePublicHTTPS(t *testing.T) {
 	t.Parallel()
 	policy := newLinkPolicy(publicNames, false)

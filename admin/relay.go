@@ -71,11 +71,6 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 	}
 	s.metrics.relaying.Set(1)
 	for republishAt := s.now(); ; {
-		select {
-		case <-s.again:
-			republishAt = s.now()
-		default:
-		}
 		if !s.now().Before(republishAt) {
 			if err := s.republish(ctx, right); err != nil {
 				return err
@@ -94,10 +89,6 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 		}
 	}
 }
-
-// Republish makes this process publish the whole directory again, if it holds
-// the outbox's lock.
-func (s *Server) Republish() { signal(s.again); signal(s.wake) }
 
 func (s *Server) republish(ctx context.Context, right account.OutboxRelay) error {
 	n := 0

@@ -39,8 +39,7 @@ type Server struct {
 
 	reference map[string]*document // of the API, for people and machines, by path below a base
 
-	wake  chan struct{} // tells the relay that a change was committed
-	again chan struct{} // tells the relay to publish the directory again
+	wake chan struct{} // tells the relay that a change was committed
 
 }
 
@@ -98,7 +97,6 @@ func New(config Config, deps Deps) (*Server, error) {
 		exports:  make(chan struct{}, exportsAtOnce),
 		clock:    &increasingClock{now: deps.Now},
 		wake:     make(chan struct{}, 1),
-		again:    make(chan struct{}, 1),
 	}
 	s.mount(s.mux)
 	return s, nil

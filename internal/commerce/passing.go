@@ -49,16 +49,6 @@ func hostSet(lists ...string) map[string]bool {
 	return set
 }
 
-// PassingHosts returns the hosts that Passing knows without a store's changes, sorted.
-func PassingHosts() []string {
-	hosts := make([]string, 0, len(passing))
-	for host := range passing {
-		hosts = append(hosts, host)
-	}
-	slices.Sort(hosts)
-	return hosts
-}
-
 // Passing reports whether a shopper who comes from a host, in lower case, has not
 // arrived again. changes are a store's own (Settings.PassingHosts): a host is added,
 // and with "-" before it taken away, each with all hosts below it. The longest name
