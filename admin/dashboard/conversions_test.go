@@ -100,7 +100,7 @@ func TestAnAccountAtANetworkIsSetUpFromThePages(t *testing.T) {
 		"is empty":                 changed(meta(), "name", " "),
 		"must be one of":           changed(meta(), "network", "webhook"),
 		"is the id of the dataset": changed(meta(), "account_id", "G-ABCD1234"),
-		"is for google alone":      changed(meta(), "action_id", "7"),
+		"is for Google Ads alone":  changed(meta(), "action_id", "7"),
 		"is needed":                changed(meta(), "secret", " "),
 		"has a space":              changed(meta(), "secret", "EAAB secret"),
 		"must be the key file of a service account":  {"network": {"google"}, "name": {"G"}, "account_id": {"1234567890"}, "secret": {"{}"}},

@@ -50,7 +50,7 @@ type endpointPage struct {
 type messageRow struct {
 	Number                       int64
 	Type, Of, When               string
-	Order                        string // path of the order that it is about; may be empty
+	Order, About                 string // path of the order that it is about, if any: before its type, or below it
 	State, StateIs, Next, Answer string
 	Tried                        int64
 	Tries                        []string // the newest first
@@ -151,6 +151,10 @@ func (k kind) viewMessage(l *lang.Printer, zone *time.Location, now time.Time, e
 		line.Of = "" // each is its own
 	case k.prefix == commerce.NetworkPrefix && json.Unmarshal(m.Data, &about) == nil:
 		line.Of, line.Order = about.OrderID, site.OrderPath(e.CompanyID, about.OrderID)
+	default:
+		if order, ok := strings.CutPrefix(m.Key, "order:"); ok {
+			line.Of, line.About = order, site.OrderPath(e.CompanyID, order)
+		}
 	}
 	if k.prefix == commerce.NetworkPrefix {
 		line.Type = site.TextOf(l, "conversions."+strings.ReplaceAll(string(m.Type), ".", "_"), line.Type)
