@@ -139,21 +139,30 @@ type sender struct {
 	events, rejected, orders, keyed int64
 }
 
-// do sends a request and returns the answer. The status has to be one of those.
+// do sends a request and returns the answer. The status has to be one of those. Where a service asks for it (503), the same is sent again,
+// as every sender does.
 func (s *sender) do(request *http.Request, err error, want ...int) answer {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	response, err := withoutRedirects.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	var response *http.Response
+	var text []byte
+	await.Until(s.t, await.Long, func() bool {
+		if request.GetBody != nil {
+			if request.Body, err = request.GetBody(); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		if response, err = withoutRedirects.Do(request); err != nil {
+			s.t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if text, err = io.ReadAll(io.LimitReader(response.Body, 8<<20)); err != nil {
+			s.t.Fatal(err)
+		}
+		return response.StatusCode != http.StatusServiceUnavailable || slices.Contains(want, response.StatusCode)
+	}, func() string { return fmt.Sprintf("%s %s: %s", request.Method, request.URL, text) })
 	if !slices.Contains(want, response.StatusCode) {
 		s.t.Fatalf("%s %s: %d, want %v: %s", request.Method, request.URL, response.StatusCode, want, text)
 	}
