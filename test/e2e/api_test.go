@@ -52,13 +52,17 @@ func call(ctx context.Context, method, url, key string, body any) (answer, error
 	return answer{response.StatusCode, text}, err
 }
 
-// mustCall is call for what must be answered 200; data of the envelope lands in into.
+// mustCall is call for what must be answered 200; data of the envelope lands in into. A busy service's 503 asks for the same once more.
 func mustCall(t *testing.T, method, url, key string, body, into any) {
 	t.Helper()
-	got, err := call(t.Context(), method, url, key, body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, url, err)
-	}
+	var got answer
+	await.Until(t, await.Long, func() bool {
+		var err error
+		if got, err = call(t.Context(), method, url, key, body); err != nil {
+			t.Fatalf("%s %s: %v", method, url, err)
+		}
+		return got.status != http.StatusServiceUnavailable
+	}, func() string { return fmt.Sprintf("%s %s: %s", method, url, got.body) })
 	if got.status != http.StatusOK {
 		t.Fatalf("%s %s: %d %s", method, url, got.status, got.body)
 	}
