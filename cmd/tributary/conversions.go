@@ -17,10 +17,10 @@ var networkAccounts = receivers{group: "conversions", prefix: commerce.NetworkPr
 	states: commerce.NetworkStates,
 	messages: `List an account's messages: each says that an order is to be looked at. Delivered and skipped ones are kept for 7 days, those
 that were given up (parked) for 30. A skipped one was not sent: no_consent (the shopper did not agree to the network), not_asked
-(the page said nothing of consent), erased,
-not_sold, not_proven, told (the network has it as it is), too_old, no_refund (the network knows none) or nobody (nothing says
-who bought). A failure is refused (the network's words are its answer), account (it refuses the account or its secret), processing
-(Google took it, and is asked for a day what became of it), status, timeout, no_answer or secret_lost.`,
+(the page said nothing of consent), erased, not_sold, not_proven, told (the network has it as it is), too_old, no_refund (the
+network knows none) or nobody (nothing says who bought). A failure is refused (the network's words are its answer), account (it
+refuses the account or its secret), processing (Google took it, and is asked for a day what became of it), status, timeout,
+no_answer or secret_lost.`,
 	test:   "Send a sale that is made up, in the network's test mode",
 	replay: "Look again at what was sold in some time",
 	replayLong: `Look again at orders that changed from --from on and before --to: at most %d at once. One is sent where the network does

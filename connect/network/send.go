@@ -286,10 +286,10 @@ func (s *Sender) test(ctx, running context.Context, to *target, m commerce.Messa
 		Person: conversion.Person{Email: "test@example.com", UserAgent: "Tributary test"},
 		Clicks: conversion.Clicks{Client: "1.1"}, PageURL: "https://example.com/"}
 	checked := *to
-	if to.account.Test == "" && (to.Kind == commerce.ToGA4 || to.Kind == commerce.ToGoogle) {
+	if checked.account.Test == "" {
 		checked.account.Test = commerce.NetworkCheck
 	}
-	if checked.account.Test == "" { // a test would count as a sale
+	if to.account.TestCounts(to.Kind) {
 		return outgoing.Result{Try: commerce.Try{Failure: commerce.TryRefused,
 			Answer: "set the code of tests that the network shows first"}, Never: true}
 	}

@@ -147,6 +147,11 @@ func ParseNetworkAccount(address string) (NetworkAccount, error) {
 	return NetworkAccount{ID: u.Host, Action: values.Get("action"), Login: values.Get("login"), Test: values.Get("test")}, nil
 }
 
+// TestCounts reports whether the network would take a test for a sale: Meta and TikTok tell one by a code, the others check it.
+func (a NetworkAccount) TestCounts(network DestinationKind) bool {
+	return a.Test == "" && (network == ToMeta || network == ToTikTok)
+}
+
 // Network is where a company's conversions go: a destination that is an account at a network, with its settings.
 type Network struct {
 	Endpoint

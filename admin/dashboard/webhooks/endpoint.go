@@ -36,11 +36,10 @@ type endpointPage struct {
 	Form                *site.Form // what can be changed
 	New                 *site.Form // asks for a new secret; nil: it is made
 	Replay              *site.Form
-	Rest                bool   // a replay ended before it had all: the form sends the rest
-	Missed              string // it was enabled just now: from when on what happened was not kept for it
-	Kind                commerce.DestinationKind
-	Ask                 bool        // show how a page says that its buyers agreed
-	States              []site.Link // of messages: which are shown
+	Rest                bool                     // a replay ended before it had all: the form sends the rest
+	Missed              string                   // it was enabled just now: from when on what happened was not kept for it
+	Network             commerce.DestinationKind // that is told where a buyer agreed, which the shop's page says; empty: a webhook
+	States              []site.Link              // of messages: which are shown
 	Messages            []messageRow
 	Older               string // path of older messages; empty: these are the last
 	Again               string // path of this page while something is to be sent soon
@@ -50,7 +49,7 @@ type endpointPage struct {
 type messageRow struct {
 	Number                       int64
 	Type, Of, When               string
-	Order, About                 string // path of the order that it is about, if any: before its type, or below it
+	Order                        string // path of the order that it is about; may be empty
 	State, StateIs, Next, Answer string
 	Tried                        int64
 	Tries                        []string // the newest first
@@ -108,7 +107,10 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 		}
 	}
 	page.ID, page.Name, page.URL, page.List = e.ID, e.Name, s.address(l, e), site.StorePath(s.kind.list, v.Current.CompanyID)
-	page.Kind, page.Runs, page.Active, page.Ask = e.Kind, offer.Runs(s.Now()), e.Active, s.prefix == commerce.NetworkPrefix
+	page.Runs, page.Active = offer.Runs(s.Now()), e.Active
+	if s.prefix == commerce.NetworkPrefix {
+		page.Network = e.Kind
+	}
 	page.State, page.StateIs, page.Said = s.stateWords(l, zone, e)
 	page.Mend = site.TextOf(l, s.key(l, "mend_"+e.State()), "")
 	page.Events = s.settings(l, e)
@@ -153,7 +155,7 @@ func (k kind) viewMessage(l *lang.Printer, zone *time.Location, now time.Time, e
 		line.Of, line.Order = about.OrderID, site.OrderPath(e.CompanyID, about.OrderID)
 	default:
 		if order, ok := strings.CutPrefix(m.Key, "order:"); ok {
-			line.Of, line.About = order, site.OrderPath(e.CompanyID, order)
+			line.Of, line.Order = order, site.OrderPath(e.CompanyID, order)
 		}
 	}
 	if k.prefix == commerce.NetworkPrefix {

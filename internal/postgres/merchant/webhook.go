@@ -440,7 +440,7 @@ func (s *Store) TestEndpoint(ctx context.Context, author commerce.Author, id str
 		if !e.Active {
 			return commerce.ErrEndpointDisabled
 		}
-		if n, err := commerce.NetworkOf(e); n.Account.Test == "" && (e.Kind == commerce.ToMeta || e.Kind == commerce.ToTikTok) {
+		if n, err := commerce.NetworkOf(e); n.Account.TestCounts(e.Kind) {
 			return cmp.Or(err, commerce.ErrNetworkTestCode)
 		}
 		now := time.Now().UTC().Truncate(time.Microsecond)

@@ -20,14 +20,9 @@ const (
 	leakDays = 30
 )
 
-// leakRange are the days of such a report, in the store's time zone.
-func leakRange(timezone string, now time.Time) (from, to string, err error) {
-	zone, err := time.LoadLocation(timezone)
-	if err != nil {
-		return "", "", err
-	}
-	now = now.In(zone)
-	return now.AddDate(0, 0, 1-leakDays).Format(time.DateOnly), now.Format(time.DateOnly), nil
+// leakRange are the days of such a report; now is in the store's time zone.
+func leakRange(now time.Time) (from, to string) {
+	return now.AddDate(0, 0, 1-leakDays).Format(time.DateOnly), now.Format(time.DateOnly)
 }
 
 // tellLeaks writes which coupons of a report leak for the company's other systems, each once in commerce.LeakLife. Whoever made it: of a
@@ -37,12 +32,12 @@ func tellLeaks(ctx context.Context, tx pgx.Tx, companyID, from, to string, repor
 	if err := tx.QueryRow(ctx, `select timezone from company where company_id = $1`, companyID).Scan(&timezone); err != nil {
 		return err
 	}
-	if first, last, err := leakRange(timezone, report.AsOf); err != nil || first != from || last != to {
-		return err
-	}
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
 		return err
+	}
+	if first, last := leakRange(report.AsOf.In(zone)); first != from || last != to {
+		return nil
 	}
 	var leaks []commerce.Event
 	for _, s := range report.Signs {
@@ -92,10 +87,11 @@ func (r *Reader) lookForLeaks(ctx context.Context, limit int) error {
 
 // lookForLeaksOf is lookForLeaks of one company. made: a report was made, or should have been.
 func (r *Reader) lookForLeaksOf(ctx context.Context, c leakCompany) (made bool, err error) {
-	from, to, err := leakRange(c.timezone, time.Now())
+	zone, err := time.LoadLocation(c.timezone)
 	if err != nil {
 		return false, err
 	}
+	from, to := leakRange(time.Now().In(zone))
 	var fresh bool
 	if err := r.db.Pool().QueryRow(ctx, `
 		select exists (select 1 from sign_report where company_id = $1 and start_date = $2::date and end_date = $3::date
