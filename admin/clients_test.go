@@ -49,6 +49,9 @@ func newWorkshop(t *testing.T) *workshop {
 	fixture.Sum(company, rollup.Order{Outcome: &facts.Outcome{Day: "2026-03-10", Currency: "BRL", Status: commerce.OrderApproved,
 		TotalMinor: 20000}})
 	root, err := filepath.Abs("..")
+	if err == nil {
+		err = devtest.Sources(filepath.Join(root, "sdk", "adminapi"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

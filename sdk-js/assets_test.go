@@ -115,6 +115,9 @@ func TestTheCoreKeepsItsBudget(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "run", "./build", "-root", "..", "-out", dist).CombinedOutput(); err != nil {
 		t.Fatalf("build the SDK: %v\n%s", err, out)
 	}
+	if err := devtest.Sources(".."); err != nil {
+		t.Fatal(err)
+	}
 	size := len(read(t, dist, "core.*.wasm.br"))
 	t.Logf("the core is %d bytes brotli", size)
 	if size > budget {

@@ -39,7 +39,7 @@ var built = sync.OnceValues(func() (dir string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("build the SDK: %w\n%s", err, out)
 	}
-	return dir, nil
+	return dir, devtest.Sources("..")
 })
 
 // build gives the files of the built SDK.

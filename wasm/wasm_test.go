@@ -16,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/tributary-io/tributary/sdk/core"
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 const now = 1_780_000_000_123 // 2026-05-28T20:26:40.123Z
@@ -32,6 +33,9 @@ var reactor = sync.OnceValues(func() ([]byte, error) {
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOEXPERIMENT=nogreenteagc", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build the reactor: %w\n%s", err, out)
+	}
+	if err := devtest.Sources(".."); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(file)
 })

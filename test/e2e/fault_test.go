@@ -83,7 +83,7 @@ func (f *fleet) startProcessor(t *testing.T) {
 
 func (f *fleet) run(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), binary(), args...)
 	cmd.Env = append(os.Environ(), f.env...)
 	out, status := finish(t, cmd)
 	if status != 0 {

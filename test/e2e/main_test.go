@@ -8,12 +8,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
+
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
-// binary is the tributary under test, and raced the same with the race detector, of which each service is a process of its
-// own. Both are built once for all tests of the package.
-var binary, raced string
+// The tributary under test, and the same with the race detector, of which each service is a process of its own. Both are built once for
+// all tests of the package, which run them by binary and raced.
+var plainFile, racedFile string
+
+func binary() string { return built(plainFile) }
+func raced() string  { return built(racedFile) }
+
+var sources = sync.OnceValue(func() error { return devtest.Sources(filepath.Join("..", "..")) })
+
+// built is a file that was built.
+func built(file string) string {
+	if err := sources(); err != nil {
+		panic(err)
+	}
+	return file
+}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -35,7 +51,7 @@ func run(m *testing.M) (status int) {
 		return 1
 	}
 	defer os.RemoveAll(directory)
-	binary, raced = filepath.Join(directory, "tributary"), filepath.Join(directory, "tributary-race")
+	plainFile, racedFile = filepath.Join(directory, "tributary"), filepath.Join(directory, "tributary-race")
 	if err := build(); err != nil {
 		fmt.Println("e2e: build the binary:", err)
 		return 1
@@ -57,10 +73,10 @@ func build() error {
 			return err
 		}
 	}
-	if err := command(root, "go", "build", "-o", binary, "./cmd/tributary"); err != nil {
+	if err := command(root, "go", "build", "-o", plainFile, "./cmd/tributary"); err != nil {
 		return err
 	}
-	return command(root, "go", "build", "-race", "-o", raced, "./cmd/tributary")
+	return command(root, "go", "build", "-race", "-o", racedFile, "./cmd/tributary")
 }
 
 func command(dir, name string, args ...string) error {

@@ -21,7 +21,7 @@ import (
 // newKey makes a key of a store by the binary, and gives the file that has it.
 func (d *dev) newKey(t *testing.T, scopes string) (file string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), binary, "keys", "create", "assistant", "--company", d.CompanyID, "--postgres", d.Postgres,
+	out, err := exec.CommandContext(t.Context(), binary(), "keys", "create", "assistant", "--company", d.CompanyID, "--postgres", d.Postgres,
 		"--scope", scopes).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func (d *dev) newKey(t *testing.T, scopes string) (file string) {
 
 func mcpCommand(t *testing.T, d *dev, keyFile string) *exec.Cmd {
 	t.Helper()
-	return exec.CommandContext(t.Context(), binary, "mcp", "--admin", d.AdminURL, "--key-file", keyFile)
+	return exec.CommandContext(t.Context(), binary(), "mcp", "--admin", d.AdminURL, "--key-file", keyFile)
 }
 
 func TestAKeyThatCanDoMoreServesNoAssistant(t *testing.T) {

@@ -42,7 +42,7 @@ func (d *dev) runPage(t *testing.T, name string) (fences []fence, output string)
 	shell := exec.CommandContext(ctx, "bash", "-c", script.String())
 	shell.Dir = t.TempDir() // a page may write files
 	shell.Env = append(os.Environ(), "ADMIN_URL="+d.AdminURL, "API_KEY="+d.APIKey, "EDGE_URL="+d.EdgeURL, "COMPANY_ID="+d.CompanyID,
-		"PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		"PATH="+filepath.Dir(binary())+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	var printed bytes.Buffer
 	shell.Stdout, shell.Stderr = &printed, &printed
 	if err := shell.Run(); err != nil {

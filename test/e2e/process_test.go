@@ -26,13 +26,13 @@ type process struct {
 // start runs the binary; it is stopped at the test's end if it still runs.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	return startProgram(t, binary, nil, args...)
+	return startProgram(t, binary(), nil, args...)
 }
 
 // startIn starts a service with the race detector, and with more environment, "NAME=value" each.
 func startIn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	return startProgram(t, raced, env, args...)
+	return startProgram(t, raced(), env, args...)
 }
 
 func startProgram(t *testing.T, program string, env []string, args ...string) *process {
@@ -105,7 +105,7 @@ func runToEnd(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	return finish(t, exec.CommandContext(ctx, binary, args...))
+	return finish(t, exec.CommandContext(ctx, binary(), args...))
 }
 
 func finish(t *testing.T, cmd *exec.Cmd) (string, int) {

@@ -23,7 +23,7 @@ func TestTheLedgerIsThatOfTheFacts(t *testing.T) {
 		t.Run(fault.Name, func(t *testing.T) {
 			t.Parallel()
 			place := processing.Place{
-				Binary: raced, Dir: filepath.Join(t.TempDir(), "run"), DSN: devtest.Postgres(t), Say: t.Logf,
+				Binary: raced(), Dir: filepath.Join(t.TempDir(), "run"), DSN: devtest.Postgres(t), Say: t.Logf,
 				Kafka: func(context.Context) (processing.Kafka, error) {
 					if fault.Name == "moved" {
 						broker := devtest.RealKafka(t) //nolint:contextcheck // devtest has its own

@@ -55,7 +55,7 @@ func (e *segmentEdge) url() string { return "http://" + e.addr }
 
 func (e *segmentEdge) start() {
 	e.t.Helper()
-	e.process = startProgram(e.t, binary, e.env, "edge", "--addr", e.addr)
+	e.process = startProgram(e.t, binary(), e.env, "edge", "--addr", e.addr)
 	await.Until(e.t, await.Long, func() bool {
 		got, err := call(e.t.Context(), http.MethodGet, e.url()+"/readyz", "", nil)
 		return err == nil && got.status == http.StatusOK

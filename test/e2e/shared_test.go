@@ -41,7 +41,7 @@ func (s *sharedDev) of(t *testing.T) *dev {
 	t.Helper()
 	s.once.Do(func() {
 		dir := filepath.Join(directory, s.name)
-		p, err := launch(binary, nil, devArguments(dir, s.args...)...)
+		p, err := launch(binary(), nil, devArguments(dir, s.args...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
+
+	"github.com/tributary-io/tributary/test/devtest"
 )
 
 // root is the module's.
@@ -12,6 +14,9 @@ const root = "../.."
 func built(t *testing.T, bugs ...Bug) *World {
 	t.Helper()
 	w, err := Build(t.Context(), root, bugs...)
+	if err == nil {
+		err = devtest.Sources(root)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,9 @@ func TestMemoryStaysSmallHoweverMuchIsStored(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	if err := devtest.Sources(filepath.Join("..", "..", "..")); err != nil {
+		t.Fatal(err)
+	}
 	list, err := b.growIn(t.Context(), growth{stored: []int{1_000, 40_000}, sample: 5_000, part: 20_000}, devtest.Postgres(t))
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 // filled is a database with orders of one company, and what exports them.
 func filled(t *testing.T, rows Rows) (Export, *pgxpool.Pool) {
 	t.Helper()
+	if err := devtest.Sources(filepath.Join("..", "..", "..")); err != nil {
+		t.Fatal(err)
+	}
 	dsn := devtest.Postgres(t)
 	db, err := pgxpool.New(t.Context(), dsn)
 	if err != nil {
