@@ -61,11 +61,11 @@ func signDevice(key []byte, text, email string) []byte {
 
 // deviceOf returns the known device that a log-in comes from, or "".
 func (s *Pages) deviceOf(r *http.Request, email string) string {
-	cookie, err := r.Cookie(deviceCookie)
-	if err != nil {
+	cookie, ok := s.Cookie(r, deviceCookie)
+	if !ok {
 		return ""
 	}
-	return s.keys.knownDevice(cookie.Value, email, s.Now())
+	return s.keys.knownDevice(cookie, email, s.Now())
 }
 
 // rememberDevice marks the browser as one on which the e-mail has logged in.

@@ -24,7 +24,7 @@ const (
 // log-in. The cookie is "<count>.<Unix seconds of the latest>".
 func (s *Pages) tellFailures(w http.ResponseWriter, r *http.Request, email string, login account.LogIn) {
 	text := ""
-	others := login.Failures - ownFailures(r, email)
+	others := login.Failures - s.ownFailures(r, email)
 	s.SetCookie(w, r, ownCookie, devicePath, "", -time.Second)
 	if others > 0 {
 		text = strconv.FormatInt(others, 10) + "." + strconv.FormatInt(login.LastFailure.Unix(), 10)
@@ -41,16 +41,13 @@ const (
 
 // noteOwnFailure counts a failed attempt of this browser.
 func (s *Pages) noteOwnFailure(w http.ResponseWriter, r *http.Request, email string) {
-	s.SetCookie(w, r, ownCookie, devicePath, strconv.FormatInt(ownFailures(r, email)+1, 10)+"."+markOf(email), ownShown)
+	s.SetCookie(w, r, ownCookie, devicePath, strconv.FormatInt(s.ownFailures(r, email)+1, 10)+"."+markOf(email), ownShown)
 }
 
 // ownFailures is how often this browser failed lately by an e-mail.
-func ownFailures(r *http.Request, email string) int64 {
-	cookie, err := r.Cookie(ownCookie)
-	if err != nil {
-		return 0
-	}
-	text, mark, _ := strings.Cut(cookie.Value, ".")
+func (s *Pages) ownFailures(r *http.Request, email string) int64 {
+	cookie, _ := s.Cookie(r, ownCookie)
+	text, mark, _ := strings.Cut(cookie, ".")
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 || mark != markOf(email) {
 		return 0
@@ -71,12 +68,9 @@ func (s *Pages) closeFailures(w http.ResponseWriter, r *http.Request, _ site.Req
 }
 
 // failureNotice returns what a page says about failed attempts, or "".
-func failureNotice(l *lang.Printer, r *http.Request, zone *time.Location) string {
-	cookie, err := r.Cookie(failedCookie)
-	if err != nil {
-		return ""
-	}
-	failures, latest, _ := strings.Cut(cookie.Value, ".")
+func (s *Pages) failureNotice(l *lang.Printer, r *http.Request, zone *time.Location) string {
+	cookie, _ := s.Cookie(r, failedCookie)
+	failures, latest, _ := strings.Cut(cookie, ".")
 	n, err := strconv.ParseInt(failures, 10, 64)
 	if err != nil || n < 1 {
 		return ""

@@ -115,10 +115,10 @@ func (s *Pages) check(ctx context.Context, email, password string) (personID str
 // takes the cookies back. A copied access token is valid until it expires.
 func (s *Pages) logout(w http.ResponseWriter, r *http.Request) {
 	var err error
-	if token, ok := readRefresh(r); ok {
+	if token, ok := s.readRefresh(r); ok {
 		err = s.db.EndSessionOf(r.Context(), hashToken(token))
-	} else if c, cookieErr := r.Cookie(accessCookie); cookieErr == nil {
-		if a, verifyErr := s.keys.verify(c.Value, s.Now()); verifyErr == nil {
+	} else if signed, ok := s.Cookie(r, accessCookie); ok {
+		if a, verifyErr := s.keys.verify(signed, s.Now()); verifyErr == nil {
 			err = s.db.EndSession(r.Context(), a.Family)
 		}
 	}

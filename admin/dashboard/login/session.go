@@ -33,12 +33,12 @@ var errNotLoggedIn = errors.New("dashboard: not logged in")
 // the refresh token, and new cookies are set on w.
 func (s *Pages) authenticate(w http.ResponseWriter, r *http.Request) (site.Access, error) {
 	now := s.Now()
-	if c, err := r.Cookie(accessCookie); err == nil {
-		if a, err := s.keys.verify(c.Value, now); err == nil {
+	if signed, ok := s.Cookie(r, accessCookie); ok {
+		if a, err := s.keys.verify(signed, now); err == nil {
 			return a, nil
 		}
 	}
-	token, ok := readRefresh(r)
+	token, ok := s.readRefresh(r)
 	if !ok {
 		return site.Access{}, errNotLoggedIn
 	}
@@ -102,12 +102,12 @@ func (s *Pages) clearCookies(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func readRefresh(r *http.Request) (token [32]byte, ok bool) {
-	c, err := r.Cookie(refreshCookie)
-	if err != nil {
+func (s *Pages) readRefresh(r *http.Request) (token [32]byte, ok bool) {
+	text, ok := s.Cookie(r, refreshCookie)
+	if !ok {
 		return token, false
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) != len(token) {
 		return token, false
 	}
@@ -164,7 +164,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 			v.Done = v.Lang.T(key)
 		}
 		zone := site.ZoneOf(v.Current.Timezone)
-		if v.Failures = failureNotice(v.Lang, r, zone); v.Archived() {
+		if v.Failures = s.failureNotice(v.Lang, r, zone); v.Archived() {
 			v.Notice = v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone)))
 		}
 		if at := v.Current.RestoredAt; !at.IsZero() {

@@ -14,8 +14,8 @@ const (
 // LangOf returns the language of a request: the one that was chosen, else the one
 // that the browser asks for.
 func (s *Site) LangOf(r *http.Request) *lang.Printer {
-	if c, err := r.Cookie(languageCookie); err == nil {
-		if l := s.Languages.Of(c.Value); l != nil {
+	if chosen, ok := s.Cookie(r, languageCookie); ok {
+		if l := s.Languages.Of(chosen); l != nil {
 			return l
 		}
 	}

@@ -42,11 +42,11 @@ func (s *Site) Made(w http.ResponseWriter, r *http.Request, v Request, path stri
 
 // TakeMade returns what the form before made, n texts, and forgets it; nil: it made nothing that this page shows.
 func (s *Site) TakeMade(w http.ResponseWriter, r *http.Request, v Request, path string, n int) (secrets []string) {
-	cookie, err := r.Cookie(madeCookie)
-	if err != nil {
+	cookie, ok := s.Cookie(r, madeCookie)
+	if !ok {
 		return nil
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	sealed, err := base64.RawURLEncoding.DecodeString(cookie)
 	if err == nil {
 		sealed, err = s.Sealer.Unseal(sealed, madeFor(v, path))
 	}

@@ -131,9 +131,27 @@ func (s *Site) secure(r *http.Request) bool {
 // SetCookie sets a cookie for a time; a negative one deletes it.
 func (s *Site) SetCookie(w http.ResponseWriter, r *http.Request, name, path, value string, life time.Duration) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever browsers reach us by https
-		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
+		Name: s.cookieName(r, name), Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode,
 	})
+}
+
+// Cookie is the value of a cookie that SetCookie has set.
+func (s *Site) Cookie(r *http.Request, name string) (value string, ok bool) {
+	cookie, err := r.Cookie(s.cookieName(r, name))
+	if err != nil {
+		return "", false
+	}
+	return cookie.Value, true
+}
+
+// cookieName is the name under which a cookie is kept. A browser takes one of this prefix by https alone, so that nobody between can
+// give it one of theirs (RFC 6265bis, 4.1.3).
+func (s *Site) cookieName(r *http.Request, name string) string {
+	if s.secure(r) {
+		return "__Secure-" + name
+	}
+	return name
 }
 
 // CookiePath is the path of the cookies that every page reads.
