@@ -13,7 +13,7 @@ import (
 func TestInternationalNumbersAreReadAsTheLibraryReadsThem(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	read := 0
-	const step = 31
+	const step = 97
 	for code := range 1000 {
 		for length := 2; length <= 15-len(fmt.Sprint(code)); length++ {
 			for start := code % step; start < 1000; start += step {
@@ -33,7 +33,7 @@ func TestInternationalNumbersAreReadAsTheLibraryReadsThem(t *testing.T) {
 			}
 		}
 	}
-	if read < 20_000 {
+	if read < 6_000 {
 		t.Errorf("%d numbers were read", read)
 	}
 }
