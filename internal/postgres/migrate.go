@@ -147,10 +147,8 @@ func up(ctx context.Context, dsn, schema string, files fs.FS, timeout time.Durat
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", err)
-	}
-	return nil
+	_, err = provider.Up(ctx)
+	return Wrapf(err, "postgres: migrate")
 }
 
 // inEmpty are migrations for a schema that has no tables yet. Their indexes are not made concurrently: that waits for every

@@ -236,10 +236,7 @@ func WaitingFor(ctx context.Context, tx pgx.Tx, companyID, id string, most int) 
 			select count(*) from (select 1 from outgoing where company_id = $1 and destination_id = $2 and state = 'waiting'
 				and coalesce(tries->-1->>'failure', '') <> $4 limit $3) w`, companyID, id, most, commerce.TryProcessing).Scan(&n)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("count events that wait: %w", err)
-	}
-	return n, nil
+	return n, Wrapf(err, "count events that wait")
 }
 
 // boundOutgoing disables destinations for which too many events wait.
@@ -315,10 +312,7 @@ func mailsThatWait(ctx context.Context, tx pgx.Tx, companyID string, ids []strin
 		select `+List(keyToldColumns)+` from outgoing
 		where company_id = $1 and destination_id = any($2) and key = any($3) and state = 'waiting' and due_at >= $4`,
 		companyID, ids, keys, now.Add(commerce.DigestNotice))
-	if err != nil {
-		return nil, fmt.Errorf("mails that wait: %w", err)
-	}
-	return list, nil
+	return list, Wrapf(err, "mails that wait")
 }
 
 // digest makes a row of one that says no more than that orders wait for a decision: which ones, is read when it is sent.
@@ -398,8 +392,5 @@ func toldLeaks(ctx context.Context, tx pgx.Tx, companyID string, ids []string, e
 	told, err := Collect(ctx, tx, Scan(keyToldColumns), `
 		select `+List(keyToldColumns)+` from outgoing where company_id = $1 and destination_id = any($2) and type = $3 and key = any($4)
 			and (done_at is null or done_at > now() - $5::interval)`, companyID, ids, commerce.CouponLeaking, keys, commerce.LeakLife)
-	if err != nil {
-		return nil, fmt.Errorf("events that were told: %w", err)
-	}
-	return told, nil
+	return told, Wrapf(err, "events that were told")
 }

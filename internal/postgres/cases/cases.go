@@ -87,10 +87,8 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	if err := t.keys(ctx, companyID, limits, open); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
-	if err := t.decisions(ctx, companyID, orderIDs, byID); err != nil {
-		return nil, fmt.Errorf("read decisions about orders: %w", err)
-	}
-	return list, nil
+	err = t.decisions(ctx, companyID, orderIDs, byID)
+	return list, postgres.Wrapf(err, "read decisions about orders")
 }
 
 // readSnapshot reads an order's snapshot, as it is stored, into its case.
@@ -100,10 +98,7 @@ func readSnapshot(c *facts.Case, orderID string, at time.Time, stored []byte) er
 	if err == nil {
 		err = json.Unmarshal(text, &c.Snapshot.Path)
 	}
-	if err != nil {
-		return fmt.Errorf("snapshot of order %s: %w", orderID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "snapshot of order %s", orderID)
 }
 
 // decisions reads the merchant's decisions about orders, into the cases.

@@ -30,10 +30,8 @@ func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string
 	revisions := map[string]int64{}
 	var id string
 	var rev int64
-	if _, err := pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil }); err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", postgres.Translate(err))
-	}
-	return revisions, nil
+	_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil })
+	return revisions, postgres.Wrapf(postgres.Translate(err), "postgres: rule revisions")
 }
 
 // Rules reads all rules of a company in one snapshot. An unknown company is
@@ -43,10 +41,7 @@ func (r *Reader) Rules(ctx context.Context, companyID string) (rules *facts.Rule
 		rules, err = In(tx).Rules(ctx, companyID)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: rules of %s: %w", companyID, err)
-	}
-	return rules, nil
+	return rules, postgres.Wrapf(err, "postgres: rules of %s", companyID)
 }
 
 // Rules reads all rules of a company. They are of one revision where the transaction

@@ -2,7 +2,6 @@ package factstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -13,8 +12,5 @@ import (
 func (s *Store) CompaniesAfter(ctx context.Context, companyID string, limit int) ([]string, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
 		`select company_id from company where company_id > $1 order by company_id limit $2`, companyID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: companies")
 }

@@ -157,10 +157,7 @@ func (t *Tx) EventsOfDay(ctx context.Context, companyID string, d facts.VisitorD
 		where f.company_id = @company_id and f.visitor = @visitor and f.at >= @day_start and f.at < @day_end
 		limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "visitor": packed.ID(d.Visitor), "day_start": from, "day_end": to, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("read a visitor's day: %w", err)
-	}
-	return events, nil
+	return events, postgres.Wrapf(err, "read a visitor's day")
 }
 
 // The index observation_visitor finds the observations of a visitor, but for those with its own
@@ -190,8 +187,5 @@ func (t *Tx) DeleteObservations(ctx context.Context, companyID string, d facts.V
 	}
 	own, err := postgres.Collect(ctx, t.tx, cases.ScanKey, deleteOwnObservations,
 		pgx.NamedArgs{"company_id": companyID, "visitor": visitor, "slot": slot})
-	if err != nil {
-		return nil, fmt.Errorf("delete observations of a visitor's own id: %w", err)
-	}
-	return append(keys, own...), nil
+	return append(keys, own...), postgres.Wrapf(err, "delete observations of a visitor's own id")
 }

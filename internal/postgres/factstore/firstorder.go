@@ -81,7 +81,7 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 	var c facts.FirstOrderCandidate
 	var kind *int16
 	var k facts.CustomerKey
-	if _, err := pgx.ForEachRow(rows,
+	_, err = pgx.ForEachRow(rows,
 		[]any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
 			if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
 				list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
@@ -94,10 +94,8 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 			last := &list[len(list)-1]
 			last.Keys = append(last.Keys, k)
 			return err
-		}); err != nil {
-		return nil, fmt.Errorf("read first orders: %w", err)
-	}
-	return list, nil
+		})
+	return list, postgres.Wrapf(err, "read first orders")
 }
 
 var firstRows = postgres.Rows[facts.FirstOrder]{

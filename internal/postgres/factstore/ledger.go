@@ -27,12 +27,10 @@ func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (
 	entries := map[string][]ledger.Entry{}
 	var id string
 	var e ledger.Entry
-	if _, err := pgx.ForEachRow(rows,
+	_, err = pgx.ForEachRow(rows,
 		[]any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn},
-		func() error { entries[id] = append(entries[id], e); return nil }); err != nil {
-		return nil, fmt.Errorf("read ledgers: %w", err)
-	}
-	return entries, nil
+		func() error { entries[id] = append(entries[id], e); return nil })
+	return entries, postgres.Wrapf(err, "read ledgers")
 }
 
 var postingRows = postgres.Rows[ledger.Posting]{
@@ -77,8 +75,5 @@ func (t *Tx) AppendLedger(ctx context.Context, companyID string, now time.Time, 
 	if err == nil && len(rows) != len(postings) {
 		err = fmt.Errorf("%d of %d entries: a number is taken", len(rows), len(postings))
 	}
-	if err != nil {
-		return fmt.Errorf("append to ledgers: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "append to ledgers")
 }

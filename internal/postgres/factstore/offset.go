@@ -45,10 +45,7 @@ func (s *Store) Offsets(ctx context.Context) ([]facts.StoredOffset, error) {
 		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
 	}
 	list, err := pgx.CollectRows(rows, pgx.RowToStructByName[facts.StoredOffset])
-	if err != nil {
-		return nil, fmt.Errorf("postgres: offsets: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: offsets")
 }
 
 // MoveOffsets moves offsets, each by a compare-and-set, so that a batch is applied
@@ -78,10 +75,7 @@ func (s *Store) MarkReplaced(ctx context.Context, topic string, partition int, e
 	_, err := s.db.Pool().Exec(ctx, `
 		update consumer_offset set log_id = $4
 		where topic = $1 and partition = $2 and epoch = $3 and log_id = '' and last is null`, topic, partition, epoch, facts.LogReplaced)
-	if err != nil {
-		return fmt.Errorf("postgres: mark %s/%d: %w", topic, partition, postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: mark %s/%d", topic, partition)
 }
 
 // ResetOffset makes a partition be read anew from the beginning of the log as it is now. Its

@@ -138,7 +138,7 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 	versions := map[string][]facts.StoredVersion{}
 	var id string
 	var v facts.StoredVersion
-	if _, err := pgx.ForEachRow(rows, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
+	_, err = pgx.ForEachRow(rows, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
 		read := facts.StoredVersion{At: v.At.UTC(), AcceptedAt: v.AcceptedAt.UTC(), ContentHash: bytes.Clone(v.ContentHash),
 			Packed: bytes.Clone(v.Packed)}
 		if read.Order, err = facts.UnpackOrder(read.Packed); err != nil {
@@ -146,10 +146,8 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 		}
 		versions[id] = append(versions[id], read)
 		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read versions of orders: %w", err)
-	}
-	return versions, nil
+	})
+	return versions, postgres.Wrapf(err, "read versions of orders")
 }
 
 // orderRow is one row of the table orders.

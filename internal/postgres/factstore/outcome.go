@@ -26,10 +26,8 @@ func (t *Tx) OutcomeHashes(ctx context.Context, companyID string, orderIDs []str
 	hashes := map[string][]byte{}
 	var id string
 	var hash []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &hash}, func() error { hashes[id] = bytes.Clone(hash); return nil }); err != nil {
-		return nil, fmt.Errorf("read hashes of outcomes: %w", err)
-	}
-	return hashes, nil
+	_, err = pgx.ForEachRow(rows, []any{&id, &hash}, func() error { hashes[id] = bytes.Clone(hash); return nil })
+	return hashes, postgres.Wrapf(err, "read hashes of outcomes")
 }
 
 func payoutColumns(o *facts.Outcome) postgres.Columns {

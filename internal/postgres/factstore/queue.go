@@ -92,10 +92,7 @@ func (t *Tx) takeQueued(ctx context.Context, companyID, which string, args pgx.N
 		delete from recompute where company_id = @company_id and order_id in (
 			select order_id from recompute where company_id = @company_id and `+which+` and failure is null order by order_id limit @most)
 		returning order_id, cause`, args)
-	if err != nil {
-		return nil, fmt.Errorf("take queued orders: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "take queued orders")
 }
 
 // Unqueue removes those of the orders from a company's queue that are in it, and returns
@@ -120,10 +117,7 @@ func (t *Tx) Quarantine(ctx context.Context, companyID string, order facts.Conce
 func (s *Store) QueuedCompanies(ctx context.Context) ([]string, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `
 		select q.company_id from recompute_company q join company c using (company_id) order by q.company_id limit 10000`)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies with queued orders: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: companies with queued orders")
 }
 
 // QueueCompany makes the company's queue be looked at, though no order is queued: an

@@ -30,14 +30,12 @@ func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []str
 	var id string
 	var first *bool
 	var body []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &first, &body}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &first, &body}, func() error {
 		o, err := t.UnpackOrder(body)
 		counted[id] = rollup.Counted{First: first, Items: o.Items.Or(nil)}
 		return err
-	}); err != nil {
-		return nil, fmt.Errorf("read what is counted of orders: %w", err)
-	}
-	return counted, nil
+	})
+	return counted, postgres.Wrapf(err, "read what is counted of orders")
 }
 
 // sumRows describes the rows of a table of sums: its key, and its columns of sums.

@@ -57,10 +57,7 @@ func (t *Tx) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) err
 // texts runs a statement whose rows have one text each.
 func (t *Tx) texts(ctx context.Context, what, sql string, args pgx.NamedArgs) ([]string, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "%s", what)
 }
 
 // dataError marks errors that the same values will always cause as facts.ErrData: bad

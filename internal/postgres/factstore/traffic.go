@@ -79,14 +79,12 @@ func (t *Tx) shoppers(ctx context.Context, companyID string, shoppers []facts.Sh
 	var key facts.ShopperKey
 	var visitor []byte
 	var stages facts.Stage
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject, &stages}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject, &stages}, func() error {
 		key.Visitor = string(visitor)
 		stored[key] = stages
 		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read visitors of days: %w", err)
-	}
-	return stored, nil
+	})
+	return stored, postgres.Wrapf(err, "read visitors of days")
 }
 
 // PutShoppers adds stages to those of visitors' days.

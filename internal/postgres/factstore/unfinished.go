@@ -2,7 +2,6 @@ package factstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -19,19 +18,14 @@ func (s *Store) Unfinished(ctx context.Context, companyID string) (u facts.Unfin
 			`select count(*), min(asked_at) from statement where company_id = @company_id and closed_at is null`, args).
 			Scan(&u.Statements.Count, postgres.ZeroIfNull(&u.Statements.Since))
 	}
-	if err != nil {
-		return u, fmt.Errorf("postgres: what waits of %s: %w", companyID, postgres.Translate(err))
-	}
-	return u, nil
+	return u, postgres.Wrapf(postgres.Translate(err), "postgres: what waits of %s", companyID)
 }
 
 // WaitingForExports returns a company's erasures of which exported files alone may still have the person.
 func (s *Store) WaitingForExports(ctx context.Context, companyID string) (w facts.Waiting, err error) {
-	if err = s.db.Pool().QueryRow(ctx, `
+	err = s.db.Pool().QueryRow(ctx, `
 		select count(*), min(e.asked_at) from erasure e where e.company_id = @company_id and e.done_at is not null and e.erasure_id in (
 			select x.erasure_id from erasure_export x where x.company_id = @company_id)`, pgx.NamedArgs{"company_id": companyID}).
-		Scan(&w.Count, postgres.ZeroIfNull(&w.Since)); err != nil {
-		return w, fmt.Errorf("postgres: erasures of %s that wait for exports: %w", companyID, postgres.Translate(err))
-	}
-	return w, nil
+		Scan(&w.Count, postgres.ZeroIfNull(&w.Since))
+	return w, postgres.Wrapf(postgres.Translate(err), "postgres: erasures of %s that wait for exports", companyID)
 }

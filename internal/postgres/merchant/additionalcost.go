@@ -42,10 +42,7 @@ func (s *Store) AdditionalCosts(ctx context.Context, companyID string, filter co
 		select `+postgres.List(additionalCostColumns)+` from additional_cost
 		where company_id = @company_id and deleted_at is null and (@frequency = '' or frequency = @frequency) and `+overlapsFilter+`
 		order by created_at, additional_cost_id limit @limit`, filterArgs(companyID, filter, limit))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: additional costs: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: additional costs")
 }
 
 // AdditionalCostVersions lists every version of a company's additional costs that counts
@@ -64,10 +61,7 @@ func AdditionalCostVersions(ctx context.Context, q postgres.Querier, companyID s
 			union all
 			select `+postgres.List(additionalCostColumns)+`, created_at from additional_cost_version `+countsInFilter+`) v
 		order by created_at, additional_cost_id, until limit @limit`, filterArgs(companyID, filter, limit))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: versions of additional costs: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: versions of additional costs")
 }
 
 // overlapsFilter is true for costs with a day in a filter's period.
@@ -97,10 +91,7 @@ func (s *Store) AddAdditionalCost(ctx context.Context, author commerce.Author, c
 		}
 		return auditCost(ctx, tx, author, "additional_cost.create", c)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: add additional cost: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: add additional cost")
 }
 
 // ChangeAdditionalCost calls change with the cost of that id and frequency while its row
@@ -142,10 +133,7 @@ func (s *Store) ChangeAdditionalCost(ctx context.Context, author commerce.Author
 		}
 		return auditCost(ctx, tx, author, "additional_cost.update", c)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: change additional cost: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: change additional cost")
 }
 
 // lockedCost reads the live cost of an id and frequency, locks its row, and returns
@@ -194,10 +182,7 @@ func (s *Store) DeleteAdditionalCost(ctx context.Context, author commerce.Author
 		}
 		return auditCost(ctx, tx, author, "additional_cost.delete", commerce.AdditionalCost{ID: id, Frequency: frequency})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: delete additional cost: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: delete additional cost")
 }
 
 func auditCost(ctx context.Context, tx pgx.Tx, author commerce.Author, action string, c commerce.AdditionalCost) error {

@@ -179,10 +179,7 @@ func (s *Store) RevokeAPIKey(ctx context.Context, companyID, keyID string, at ti
 		ends, err = revokeKey(ctx, tx, companyID, keyID, at, actor)
 		return err
 	})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("postgres: revoke API key %s: %w", keyID, err)
-	}
-	return ends, nil
+	return ends, postgres.Wrapf(err, "postgres: revoke API key %s", keyID)
 }
 
 // revokeKey is RevokeAPIKey in a transaction.
@@ -214,10 +211,7 @@ func revokeKey(ctx context.Context, tx pgx.Tx, companyID, keyID string, at time.
 // commerce.ErrNotFound.
 func (s *Store) APIKeyByHash(ctx context.Context, hash [32]byte) (account.APIKey, error) {
 	key, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(apiKeyColumns), selectAPIKeys+` where k.secret_sha256 = $1`, hash[:])
-	if err != nil {
-		return key, fmt.Errorf("postgres: API key: %w", postgres.Translate(err))
-	}
-	return key, nil
+	return key, postgres.Wrapf(postgres.Translate(err), "postgres: API key")
 }
 
 // APIKeysByHash is APIKeyByHash for several hashes; unknown ones are left out.
@@ -248,10 +242,7 @@ func (s *Store) TouchAPIKeys(ctx context.Context, lastUsed map[string]time.Time)
 	_, err := s.db.Pool().Exec(ctx, `
 		update api_key k set last_used_at = greatest(k.last_used_at, u.at)
 		from `+keyUses.Unnest("u")+` where k.key_id = u.key_id`, keyUses.Args(uses, nil))
-	if err != nil {
-		return fmt.Errorf("postgres: last use of API keys: %w", postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: last use of API keys")
 }
 
 type keyUse struct {

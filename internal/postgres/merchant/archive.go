@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -57,10 +56,7 @@ func (s *Store) ArchiveInfluencer(ctx context.Context, author commerce.Author, n
 		}
 		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleArchived, InfluencerID: id})
 	})
-	if err != nil {
-		return commerce.Archived{}, fmt.Errorf("postgres: archive influencer: %w", err)
-	}
-	return archived, nil
+	return archived, postgres.Wrapf(err, "postgres: archive influencer")
 }
 
 // ofInfluencer selects what belongs to an influencer, or only to one campaign

@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,8 +70,5 @@ func (s *Store) Archive(ctx context.Context, a commerce.Archiving) (list []comme
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("postgres: archive %v: %w", a.CompanyIDs, err)
-	}
-	return list, changed, nil
+	return list, changed, postgres.Wrapf(err, "postgres: archive %v", a.CompanyIDs)
 }

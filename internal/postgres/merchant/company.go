@@ -53,30 +53,21 @@ func (s *Store) CreateStore(ctx context.Context, n commerce.NewStore) (commerce.
 		}
 		return nil
 	})
-	if err != nil {
-		return commerce.Store{}, fmt.Errorf("postgres: create store: %w", err)
-	}
-	return store, nil
+	return store, postgres.Wrapf(err, "postgres: create store")
 }
 
 // Company returns a company; an unknown one is commerce.ErrNotFound.
 func (s *Store) Company(ctx context.Context, companyID string) (commerce.Company, error) {
 	c, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(companyColumns),
 		`select `+postgres.List(companyColumns)+` from company where company_id = $1`, companyID)
-	if err != nil {
-		return c, fmt.Errorf("postgres: company %s: %w", companyID, postgres.Translate(err))
-	}
-	return c, nil
+	return c, postgres.Wrapf(postgres.Translate(err), "postgres: company %s", companyID)
 }
 
 // Companies returns companies, oldest first; at most limit.
 func (s *Store) Companies(ctx context.Context, limit int) ([]commerce.Company, error) {
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(companyColumns),
 		`select `+postgres.List(companyColumns)+` from company order by created_at, company_id limit $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: companies")
 }
 
 // AddOrigins adds those of the origins and hosts that a company lacks, before the
@@ -134,10 +125,7 @@ func (s *Store) ChangeSettings(ctx context.Context, c commerce.SettingsChange) (
 		}
 		return storeSettings(ctx, tx, c, before, after)
 	})
-	if err != nil {
-		return before, after, fmt.Errorf("postgres: settings of %s: %w", c.CompanyID, err)
-	}
-	return before, after, nil
+	return before, after, postgres.Wrapf(err, "postgres: settings of %s", c.CompanyID)
 }
 
 // RenameStore gives the store of a company, and both of its companies, another name: that of pages, invitations, and of statements
@@ -170,10 +158,7 @@ func (s *Store) RenameStore(ctx context.Context, author commerce.Author, name st
 		return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "company.rename", Subject: author.CompanyID,
 			Detail: map[string]any{"name": map[string]any{"from": before, "to": name}}})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: rename the store of %s: %w", author.CompanyID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: rename the store of %s", author.CompanyID)
 }
 
 // storeSettings writes changed settings, their audit row and their records.

@@ -23,10 +23,7 @@ func (s *Store) ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = commerce.ErrNoConnectService
 	}
-	if err != nil {
-		return o, fmt.Errorf("postgres: offer of connect: %w", postgres.Translate(err))
-	}
-	return o, nil
+	return o, postgres.Wrapf(postgres.Translate(err), "postgres: offer of connect")
 }
 
 func offerColumns(o *commerce.ConnectOffer) postgres.Columns {
@@ -96,20 +93,14 @@ func (s *Store) Connections(ctx context.Context, companyID string) ([]commerce.C
 			select 1 from connection_request r
 			where r.company_id = $1 and r.connection_id = c.connection_id and r.done_at is null))
 		order by c.created_at desc, c.connection_id limit $2`, companyID, commerce.MaxConnectionsList, commerce.EndedLife)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: connections of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: connections of %s", companyID)
 }
 
 // Connection returns one connection of a company. commerce.ErrNotFound where it has none of that id.
 func (s *Store) Connection(ctx context.Context, companyID, id string) (commerce.Connection, error) {
 	c, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(connectionColumns), `
 		select `+postgres.List(connectionColumns)+` from connection c where c.company_id = $1 and c.connection_id = $2`, companyID, id)
-	if err != nil {
-		return c, fmt.Errorf("postgres: connection %s: %w", id, postgres.Translate(err))
-	}
-	return c, nil
+	return c, postgres.Wrapf(postgres.Translate(err), "postgres: connection %s", id)
 }
 
 // ConnectionDays returns how the last days compare, the newest first; at most commerce.MaxConnectionDays.
@@ -117,10 +108,7 @@ func (s *Store) ConnectionDays(ctx context.Context, companyID, id string) ([]com
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(connectionDayColumns), `
 		select `+postgres.List(connectionDayColumns)+` from connection_day
 		where company_id = $1 and connection_id = $2 order by day desc limit $3`, companyID, id, commerce.MaxConnectionDays)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: days of connection %s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: days of connection %s", id)
 }
 
 func connectionDayColumns(d *commerce.ConnectionDay) postgres.Columns {
@@ -142,10 +130,7 @@ func (s *Store) Aside(ctx context.Context, companyID, id, after string, limit in
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(asideColumns), `
 		select `+postgres.List(asideColumns)+` from connection_aside
 		where company_id = $1 and connection_id = $2 and order_id > $3 order by order_id limit $4`, companyID, id, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: orders set aside of connection %s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: orders set aside of connection %s", id)
 }
 
 func asideColumns(o *commerce.AsideOrder) postgres.Columns {
@@ -165,10 +150,7 @@ func (s *Store) ConnectionCoupons(ctx context.Context, companyID, id string) ([]
 	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[commerce.ShopCoupon], `
 		select coupon from connection_coupon
 		where company_id = $1 and connection_id = $2 order by difference = '', code limit $3`, companyID, id, commerce.MaxShopCoupons)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: coupons of connection %s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: coupons of connection %s", id)
 }
 
 // ConnectionAside is Aside, for pages.

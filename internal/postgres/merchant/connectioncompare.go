@@ -113,10 +113,7 @@ func (s *Store) CouponsToCompare(ctx context.Context, companyID, after string, l
 		join influencer i on i.company_id = k.company_id and i.influencer_id = k.influencer_id
 		where k.company_id = $1 and k.deleted_at is null and k.code > $2 and k.period @> $3::date order by k.code limit $4`,
 		companyID, after, time.Now().In(zone).Format(time.DateOnly), limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: coupons to compare: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: coupons to compare")
 }
 
 func ourCouponColumns(c *commerce.ShopCoupon) postgres.Columns {

@@ -29,10 +29,7 @@ func (s *Store) OfferConnect(ctx context.Context, o commerce.ConnectOffer) error
 		}
 		return removeExpired(ctx, tx)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: offer of connect: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: offer of connect")
 }
 
 // mostExpired bounds what is removed at once.
@@ -178,10 +175,7 @@ func (s *Store) ConnectionByID(ctx context.Context, id string) (commerce.LeasedC
 	if err == nil {
 		c, err = leased(ctx, s.db.Pool(), t, time.Now())
 	}
-	if err != nil {
-		return c, fmt.Errorf("postgres: connection %.26s: %w", id, postgres.Translate(err))
-	}
-	return c, nil
+	return c, postgres.Wrapf(postgres.Translate(err), "postgres: connection %.26s", id)
 }
 
 // ConnectionsOfShop returns one connection of each company that connected a shop of a platform, with no more than its ids, shop,
@@ -193,10 +187,7 @@ func (s *Store) ConnectionsOfShop(ctx context.Context, platform, shop string) ([
 		where c.platform = $1 and c.shop = $2 and c.shop <> '' and c.state not in ('installing', 'draft')
 		order by c.company_id, c.state = 'ended', c.created_at desc, c.connection_id limit $3`,
 		platform, shop, commerce.MaxConnectionsOfShop)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: connections of a shop: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: connections of a shop")
 }
 
 func shopConnectionColumns(c *commerce.Connection) postgres.Columns {
@@ -215,10 +206,7 @@ func (s *Store) CountConnections(ctx context.Context) ([]commerce.ConnectionCoun
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(countColumns), `
 		select `+postgres.List(countColumns)+` from company k join connection c on c.company_id = k.company_id
 		where k.archived_at is null group by c.state order by c.state`)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: count connections: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: count connections")
 }
 
 func countColumns(c *commerce.ConnectionCount) postgres.Columns {
@@ -259,10 +247,7 @@ func (s *Store) asHolder(ctx context.Context, l commerce.ConnectLease, companyID
 		}
 		return write(tx)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: connection %.26s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: connection %.26s", id)
 }
 
 // holds locks a connection's turn. commerce.ErrLeaseLost where the lease is not held any more.

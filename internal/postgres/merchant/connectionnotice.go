@@ -3,7 +3,6 @@ package merchant
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -97,10 +96,7 @@ func (s *Store) AddNotices(ctx context.Context, companyID, id string, notices []
 		}
 		return noticed(ctx, tx, companyID, id, pollNow)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: notices of connection %.26s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: notices of connection %.26s", id)
 }
 
 type noticeRoom struct{ Orders, Urgent int }

@@ -66,10 +66,7 @@ func (s *Store) OrdersOfShop(ctx context.Context, companyID, id string, from, to
 		order by o.created_at, o.order_id limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "from": from, "to": to, "after_at": after.CreatedAt, "after": after.OrderID,
 			"limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: orders of the shop of connection %.26s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: orders of the shop of connection %.26s", id)
 }
 
 // Bounds of erasing all customers of a shop.
@@ -121,10 +118,7 @@ func (s *Store) EraseShop(ctx context.Context, l commerce.ConnectLease, companyI
 			return err
 		})
 	}
-	if err != nil {
-		return false, fmt.Errorf("postgres: erase the customers of the shop of connection %.26s: %w", id, err)
-	}
-	return left, nil
+	return left, postgres.Wrapf(err, "postgres: erase the customers of the shop of connection %.26s", id)
 }
 
 // askShopErasures asks for as many erasures of a shop's customers as may wait.

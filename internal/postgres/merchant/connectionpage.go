@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -254,8 +253,5 @@ func (s *Store) LogConnection(ctx context.Context, companyID, id, action string,
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
 		return auditConnection(ctx, tx, commerce.Author{CompanyID: companyID, Actor: connectActor, At: time.Now()}, action, id, detail)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: log of connection %s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: log of connection %s", id)
 }

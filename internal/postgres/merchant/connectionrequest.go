@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -32,10 +31,7 @@ func (s *Store) ShopRequests(ctx context.Context, companyID, id string) ([]comme
 		select `+postgres.List(requestColumns)+` from connection_request
 		where company_id = $1 and connection_id = $2 and done_at is null and asked_at > now() - $3::interval
 		order by asked_at, request_id limit $4`, companyID, id, commerce.ShopRequestLife, commerce.MaxShopRequests)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: requests of connection %s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: requests of connection %s", id)
 }
 
 func requestColumns(r *commerce.ShopRequest) postgres.Columns {
@@ -65,10 +61,7 @@ func (s *Store) AnswerShopRequest(ctx context.Context, author commerce.Author, i
 		}
 		return auditConnection(ctx, tx, author, "connection.answer", id, map[string]any{"asked_at": askedAt.UTC().Format(time.RFC3339)})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: request of connection %s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: request of connection %s", id)
 }
 
 // removeRequests removes requests that are older than commerce.ShopRequestLife.

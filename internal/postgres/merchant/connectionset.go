@@ -51,10 +51,7 @@ func (s *Store) AddConnection(ctx context.Context, author commerce.Author, n com
 		}
 		return auditConnection(ctx, tx, author, "connection.add", n.ID, map[string]any{"platform": n.Platform})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: add connection: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: add connection")
 }
 
 // lockForConnections puts changes of a company's connections into one order. commerce.ErrArchived for an archived one.
@@ -97,10 +94,7 @@ func (s *Store) InstallBack(ctx context.Context, author commerce.Author, b comme
 			Sealed: b.SealedCode, KeyID: b.KeyID})
 		return err
 	})
-	if err != nil {
-		return "", "", fmt.Errorf("postgres: installation came back: %w", err)
-	}
-	return connectionID, taskID, nil
+	return connectionID, taskID, postgres.Wrapf(err, "postgres: installation came back")
 }
 
 // ReplaceCredentials stores other credentials of a connection that has not ended, and has it tried at once.
@@ -142,10 +136,7 @@ func (s *Store) changeConnection(ctx context.Context, author commerce.Author, id
 		}
 		return change(tx, c)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: connection %s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: connection %s", id)
 }
 
 // lockConnection locks a connection, and returns it as it is then. In two steps: Citus locks no row of a table that is read with others.
@@ -390,10 +381,7 @@ func (s *Store) AddConnectTask(ctx context.Context, author commerce.Author, t co
 		}
 		return nil
 	})
-	if err != nil {
-		return "", fmt.Errorf("postgres: task of connection %s: %w", t.ConnectionID, err)
-	}
-	return id, nil
+	return id, postgres.Wrapf(err, "postgres: task of connection %s", t.ConnectionID)
 }
 
 // taskKept is how long tasks that are done can be read.

@@ -30,10 +30,7 @@ func (s *Store) ToldConversion(ctx context.Context, companyID string, of commerc
 	c, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(toldConversionColumns), `
 		select `+postgres.List(toldConversionColumns)+` from conversion v
 		where v.company_id = $1 and v.order_id = $2 and v.network = $3 and v.account = $4`, companyID, of.OrderID, of.Network, of.Account)
-	if err != nil {
-		return c, fmt.Errorf("postgres: conversion: %w", postgres.Translate(err))
-	}
-	return c, nil
+	return c, postgres.Wrapf(postgres.Translate(err), "postgres: conversion")
 }
 
 // BeginConversion stores that an account, which is kept as a destination, is told of an order now: before each request, so that an erasure
@@ -72,12 +69,10 @@ func (s *Store) StoreConversion(ctx context.Context, companyID string, c commerc
 	args := conversionArgs(companyID, c)
 	args["sent_at"] = postgres.NullIfZero(c.SentAt)
 	delete(args, "begun_at")
-	if _, err := s.db.Pool().Exec(ctx, `
+	_, err := s.db.Pool().Exec(ctx, `
 		update conversion set sent_at = @sent_at, currency = @currency, value_minor = @value
-		where company_id = @company_id and order_id = @order_id and network = @network and account = @account`, args); err != nil {
-		return fmt.Errorf("postgres: store a conversion: %w", postgres.Translate(err))
-	}
-	return nil
+		where company_id = @company_id and order_id = @order_id and network = @network and account = @account`, args)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: store a conversion")
 }
 
 func conversionArgs(companyID string, c commerce.ToldConversion) pgx.NamedArgs {

@@ -154,10 +154,7 @@ func (s *Store) AddCost(ctx context.Context, author commerce.Author, name, campa
 		c.change.Action, c.change.Subject, c.change.Detail = "cost.create", cost.CostID, costDetail(influencerID, &cost)
 		return nil
 	})
-	if err != nil {
-		return "", commerce.Cost{}, fmt.Errorf("postgres: add cost: %w", err)
-	}
-	return influencerID, cost, nil
+	return influencerID, cost, postgres.Wrapf(err, "postgres: add cost")
 }
 
 // costDetail is what the audit log says of a new cost: what it pays, and for how long.
@@ -205,10 +202,7 @@ func (s *Store) DeleteCost(ctx context.Context, author commerce.Author, costID s
 		c.change.Action, c.change.Subject = "cost.delete", costID
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: delete cost: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: delete cost")
 }
 
 type endedCost struct {

@@ -152,10 +152,7 @@ func (s *Store) AddCoupon(ctx context.Context, author commerce.Author, campaignI
 	if errors.Is(err, errCouponOverlap) {
 		err = s.couponConflicts(ctx, author.CompanyID, influencer, []commerce.CouponTerms{terms})
 	}
-	if err != nil {
-		return commerce.Coupon{}, fmt.Errorf("postgres: add coupon: %w", err)
-	}
-	return made, nil
+	return made, postgres.Wrapf(err, "postgres: add coupon")
 }
 
 // DeleteCoupon ends every live coupon of a code in a campaign now, and returns
@@ -174,10 +171,7 @@ func (s *Store) DeleteCoupon(ctx context.Context, author commerce.Author, campai
 		c.change.Action, c.change.Subject, c.change.Detail = "coupon.delete", campaignID, map[string]any{"code": code, "coupons": len(ended)}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: delete coupon: %w", err)
-	}
-	return ended, nil
+	return ended, postgres.Wrapf(err, "postgres: delete coupon")
 }
 
 func couponColumns(c *owned[commerce.Coupon]) postgres.Columns {

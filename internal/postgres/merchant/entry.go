@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"time"
 
@@ -51,8 +50,5 @@ func (s *Store) ClaimEntry(ctx context.Context, author commerce.Author, e commer
 		}
 		return nil
 	})
-	if err != nil {
-		return false, fmt.Errorf("postgres: manual entry %s: %w", e.EntryID, postgres.Translate(err))
-	}
-	return accepted, nil
+	return accepted, postgres.Wrapf(postgres.Translate(err), "postgres: manual entry %s", e.EntryID)
 }

@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,10 +40,7 @@ func (s *Store) EraseInfluencer(ctx context.Context, author commerce.Author, inf
 		}
 		return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: erase influencer: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: erase influencer")
 }
 
 // removeIdentities removes the keyed hashes of an influencer. Those of others who have one of them too count again from now on.

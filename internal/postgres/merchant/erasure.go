@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -58,10 +57,7 @@ func (s *Store) AskErasure(ctx context.Context, author commerce.Author, kinds []
 			erasureKeys.Args(keys, pgx.NamedArgs{"company_id": author.CompanyID, "erasure_id": e.ErasureID}))
 		return err
 	})
-	if err != nil {
-		return e, fmt.Errorf("postgres: ask for an erasure: %w", err)
-	}
-	return e, nil
+	return e, postgres.Wrapf(err, "postgres: ask for an erasure")
 }
 
 // addErasure adds an erasure, of which the caller says whose it is. The company's row is locked.
@@ -105,10 +101,7 @@ func (s *Store) LogExport(ctx context.Context, author commerce.Author, kinds []s
 				Detail: map[string]any{"by": kinds}})
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: log the export of a person: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: log the export of a person")
 }
 
 // roomForErasure refuses one more erasure where commerce.MaxErasing are not done. The
@@ -178,10 +171,7 @@ func (s *Store) Erasures(ctx context.Context, companyID string, limit int) ([]co
 	list, err := postgres.Collect(ctx, s.db.Pool(), scanErasure, `
 		select `+postgres.List(erasureColumns)+` from erasure e where e.company_id = @company_id
 		order by e.rev desc limit @most`, pgx.NamedArgs{"company_id": companyID, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: erasures of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: erasures of %s", companyID)
 }
 
 // Erasure returns an erasure; an unknown one is commerce.ErrNotFound.
@@ -189,8 +179,5 @@ func (s *Store) Erasure(ctx context.Context, companyID, erasureID string) (comme
 	e, err := postgres.One(ctx, s.db.Pool(), scanErasure, `
 		select `+postgres.List(erasureColumns)+` from erasure e where e.company_id = @company_id and e.erasure_id = @erasure_id::uuid`,
 		pgx.NamedArgs{"company_id": companyID, "erasure_id": erasureID})
-	if err != nil {
-		return e, fmt.Errorf("postgres: erasure %s: %w", erasureID, postgres.Translate(err))
-	}
-	return e, nil
+	return e, postgres.Wrapf(postgres.Translate(err), "postgres: erasure %s", erasureID)
 }

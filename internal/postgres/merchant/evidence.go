@@ -31,10 +31,7 @@ func (s *Store) SetUnproven(ctx context.Context, author commerce.Author, name, u
 		c.change.Detail = map[string]any{"name": known, "unproven": unproven}
 		return c.outbox.rule(c.change, id, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: id})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: evidence of %q that nothing proves: %w", name, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: evidence of %q that nothing proves", name)
 }
 
 // UnprovenOf returns what SetUnproven set last for an influencer; empty: what the company
@@ -68,10 +65,7 @@ func (s *Store) DecideEvidence(ctx context.Context, author commerce.Author, d co
 		}
 		return storeDecision(ctx, tx, Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}, d, "")
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: evidence for an order: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: evidence for an order")
 }
 
 // storeDecision writes a decision's record and its row of the audit log. proposedBy is who made the decision where the change's

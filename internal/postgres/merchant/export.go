@@ -49,10 +49,7 @@ func (s *Store) BeginExport(ctx context.Context, e *commerce.Export) error {
 		e.Whole = e.Whole || whole || waiting
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: begin an export: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: begin an export")
 }
 
 // ExportedDays returns the days of an export that have, or may have, a file, by YYYY-MM-DD.
@@ -69,10 +66,7 @@ func (s *Store) ExportedDays(ctx context.Context, e commerce.Export) (map[string
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: exported days: %w", postgres.Translate(err))
-	}
-	return days, nil
+	return days, postgres.Wrapf(postgres.Translate(err), "postgres: exported days")
 }
 
 // NoteExportedDay notes what the file of a day was made of. It is called without a digest before anything of a file is there. It is
@@ -116,10 +110,7 @@ func (s *Store) inRun(ctx context.Context, e *commerce.Export, f func(tx pgx.Tx)
 		}
 		return f(tx)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: run %d of an export: %w", e.Run, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: run %d of an export", e.Run)
 }
 
 const (
@@ -194,10 +185,7 @@ func (s *Store) Exports(ctx context.Context, companyID string) ([]commerce.Expor
 			where x.company_id = @company_id and x.export_id = e.export_id and x.kind = e.kind) x
 		where e.company_id = @company_id and (e.forgotten_at is null or x.erasures > 0) order by e.place, e.export_id, e.kind`,
 		pgx.NamedArgs{"company_id": companyID})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: exports of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: exports of %s", companyID)
 }
 
 // ForgetExport notes that the files of a directory are gone, for good: erasures wait for them no longer. It returns the erasures
@@ -228,8 +216,5 @@ func (s *Store) ForgetExport(ctx context.Context, companyID, exportID string) (e
 		erasures, err = doneErasures(ctx, tx, companyID, reached)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: forget an export: %w", err)
-	}
-	return erasures, nil
+	return erasures, postgres.Wrapf(err, "postgres: forget an export")
 }

@@ -29,10 +29,7 @@ func contactColumns(c *commerce.Contacts) postgres.Columns {
 func (s *Store) HashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,
 	keys commerce.ContactKeys) (next commerce.ContactsPlace, more bool, err error) {
 	next, more, err = s.hashAgain(ctx, after, limit, at, keys)
-	if err != nil {
-		return next, false, fmt.Errorf("postgres: hash contacts of company %q again: %w", next.CompanyID, postgres.Translate(err))
-	}
-	return next, more, nil
+	return next, more, postgres.Wrapf(postgres.Translate(err), "postgres: hash contacts of company %q again", next.CompanyID)
 }
 
 func (s *Store) hashAgain(ctx context.Context, after commerce.ContactsPlace, limit int, at time.Time,

@@ -22,12 +22,9 @@ const claimAttempts = 3
 // key that another request used is account.ErrKeyMismatch, one whose request
 // has not ended account.ErrKeyInProgress. Where the claim has a former key, both are taken. All times are the database's.
 func (s *Store) ClaimKey(ctx context.Context, c account.Claim) (account.Claimed, error) {
-	fail := func(err error) (account.Claimed, error) {
-		return account.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
-	}
 	lease, err := uuid.NewRandom()
 	if err != nil {
-		return fail(err)
+		return account.Claimed{}, fmt.Errorf("postgres: claim idempotency key: %w", err)
 	}
 	claims := []account.Claim{c}
 	if c.Former != nil {
@@ -45,10 +42,7 @@ func (s *Store) ClaimKey(ctx context.Context, c account.Claim) (account.Claimed,
 		if len(a.keys) > 0 {
 			err = errors.Join(err, a.Abandon(ctx))
 		}
-		if err != nil {
-			return fail(err)
-		}
-		return account.Claimed{Answer: answer}, nil
+		return account.Claimed{Answer: answer}, postgres.Wrapf(err, "postgres: claim idempotency key")
 	}
 	return account.Claimed{Attempt: a}, nil
 }
@@ -175,10 +169,7 @@ func (a *attempt) Finish(ctx context.Context, answer json.RawMessage) error {
 		err = a.tx.Commit(ctx)
 		a.tx, a.done = nil, err == nil
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: store an idempotent answer: %w", postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: store an idempotent answer")
 }
 
 func (a *attempt) Abandon(ctx context.Context) error {
@@ -189,10 +180,7 @@ func (a *attempt) Abandon(ctx context.Context) error {
 	_, err := a.db.Pool().Exec(ctx, `
 		delete from idempotency where company_id = $1 and idempotency_key = any($2) and lease = $3 and answer is null`,
 		a.claim.CompanyID, a.keys, a.lease)
-	if err != nil {
-		return fmt.Errorf("postgres: free an idempotency key: %w", postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: free an idempotency key")
 }
 
 // forgetRepeats deletes the answers that are kept for requests sent again without an
@@ -226,10 +214,7 @@ func (s *Store) ForgetAnswers(ctx context.Context, after string, limit int) (las
 		}
 		last, removed = companyID, removed+n
 	}
-	if err != nil {
-		return "", 0, fmt.Errorf("postgres: forget idempotent answers: %w", postgres.Translate(err))
-	}
-	return last, removed, nil
+	return last, removed, postgres.Wrapf(postgres.Translate(err), "postgres: forget idempotent answers")
 }
 
 func (s *Store) forgetAnswersOf(ctx context.Context, companyID string, limit int) (removed int, err error) {

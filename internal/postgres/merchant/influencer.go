@@ -42,10 +42,7 @@ func (s *Store) register(ctx context.Context, author commerce.Author, reg *regis
 	if errors.Is(err, errCouponOverlap) {
 		err = s.couponConflicts(ctx, author.CompanyID, reg.Name, reg.Coupons)
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: register influencer: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: register influencer")
 }
 
 // ruleChange is one change of a company's rules, in its transaction.
@@ -110,10 +107,7 @@ func (s *Store) KnownNames(ctx context.Context, companyID string, folded []strin
 		union select name_folded from former_name where company_id = @company_id and name_folded = any(@names)
 		union select name_folded from campaign where company_id = @company_id and name_folded = any(@names)`,
 		pgx.NamedArgs{"company_id": companyID, "names": folded})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: known names: %w", postgres.Translate(err))
-	}
-	return known, nil
+	return known, postgres.Wrapf(postgres.Translate(err), "postgres: known names")
 }
 
 // registering is one registration, in its transaction.
@@ -160,10 +154,7 @@ func (reg *registering) addDetails(ctx context.Context) (err error) {
 // newID makes a UUIDv7: rows made at one time are close together in their index.
 func (reg *registering) newID() (string, error) {
 	id, err := uuid.NewV7FromReader(reg.random)
-	if err != nil {
-		return "", fmt.Errorf("make an id: %w", err)
-	}
-	return id.String(), nil
+	return id.String(), postgres.Wrapf(err, "make an id")
 }
 
 // rule returns a rule record of this influencer and campaign.
@@ -254,10 +245,7 @@ func (s *Store) UpdateInfluencer(ctx context.Context, author commerce.Author, na
 		}
 		return c.forgetRepeats(ctx)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: update influencer: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: update influencer")
 }
 
 // Influencers returns a company's influencers after a cursor, oldest first, each
@@ -305,10 +293,7 @@ func (s *Store) influencers(ctx context.Context, companyID string, after commerc
 		}
 		return fillInfluencers(ctx, tx, companyID, list)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: influencers: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: influencers")
 }
 
 // Influencer returns one influencer, archived ones too, with all that is live of it;
@@ -332,10 +317,7 @@ func (s *Store) InfluencersOf(ctx context.Context, companyID string, ids []strin
 		list, err = influencersOf(ctx, tx, companyID, ids)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: influencers: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: influencers")
 }
 
 func influencersOf(ctx context.Context, tx pgx.Tx, companyID string, ids []string) ([]commerce.Influencer, error) {
@@ -387,11 +369,9 @@ type owned[T any] struct {
 // that has the name now, else the one that had it last, by its archiving or a rename. An unknown name is
 // commerce.ErrNotFound.
 func (s *Store) InfluencerID(ctx context.Context, companyID, name string) (id string, err error) {
-	if err := s.db.Pool().QueryRow(ctx, `
+	err = s.db.Pool().QueryRow(ctx, `
 		select influencer_id::text from influencer i where company_id = @company_id and `+hasOrHad+`
 		order by archived_at desc nulls first, created_at desc limit 1`,
-		pgx.NamedArgs{"company_id": companyID, "folded": fold.Name(name)}).Scan(&id); err != nil {
-		return "", fmt.Errorf("postgres: influencer %q: %w", name, postgres.Translate(err))
-	}
-	return id, nil
+		pgx.NamedArgs{"company_id": companyID, "folded": fold.Name(name)}).Scan(&id)
+	return id, postgres.Wrapf(postgres.Translate(err), "postgres: influencer %q", name)
 }

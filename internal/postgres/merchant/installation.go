@@ -26,32 +26,22 @@ func (s *Store) Installation(ctx context.Context) (id, prefix string, claimed bo
 // has run.
 func (s *Store) KafkaClusters(ctx context.Context) (ids []string, err error) {
 	ids, err = postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string], `select distinct cluster_id from consumer_offset order by cluster_id`)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: the Kafka cluster of the offsets: %w", postgres.Translate(err))
-	}
-	return ids, nil
+	return ids, postgres.Wrapf(postgres.Translate(err), "postgres: the Kafka cluster of the offsets")
 }
 
 // ClaimTopics stores the prefix of the installation's topics, where it has none yet.
 func (s *Store) ClaimTopics(ctx context.Context, prefix string) error {
-	if _, err := s.db.Pool().Exec(ctx, `update installation set topic_prefix = $1 where topic_prefix is null`, prefix); err != nil {
-		return fmt.Errorf("postgres: claim topics: %w", postgres.Translate(err))
-	}
-	return nil
+	_, err := s.db.Pool().Exec(ctx, `update installation set topic_prefix = $1 where topic_prefix is null`, prefix)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: claim topics")
 }
 
 func installationID(ctx context.Context, q postgres.Querier) (id string, err error) {
-	if id, err = postgres.One(ctx, q, pgx.RowTo[string], `select installation_id from installation`); err != nil {
-		return "", fmt.Errorf("postgres: the installation's id: %w", postgres.Translate(err))
-	}
-	return id, nil
+	id, err = postgres.One(ctx, q, pgx.RowTo[string], `select installation_id from installation`)
+	return id, postgres.Wrapf(postgres.Translate(err), "postgres: the installation's id")
 }
 
 // KnowsCompany reports whether the database has one of the companies.
 func (s *Store) KnowsCompany(ctx context.Context, ids []string) (known bool, err error) {
 	err = s.db.Pool().QueryRow(ctx, `select exists (select 1 from company where company_id = any($1))`, ids).Scan(&known)
-	if err != nil {
-		return false, fmt.Errorf("postgres: companies: %w", postgres.Translate(err))
-	}
-	return known, nil
+	return known, postgres.Wrapf(postgres.Translate(err), "postgres: companies")
 }

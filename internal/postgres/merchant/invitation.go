@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -43,10 +42,7 @@ func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) (
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
 		selectInvitations+` where i.store_id = $1 and i.expires_at > $2 order by i.created_at desc, i.invitation_id limit $3`, storeID, at,
 		account.MaxInvitations)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: invitations: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: invitations")
 }
 
 // Invite stores a one-time link by its token's SHA-256. Errors: commerce.ErrNotFound
@@ -111,10 +107,7 @@ func (s *Store) Invite(ctx context.Context, n account.NewInvitation, token [32]b
 		}
 		return audit(ctx, tx, Change{CompanyID: n.CompanyID, Actor: by, Action: action, Subject: subject, Detail: detail})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: invite: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: invite")
 }
 
 // resettable returns the e-mail of a member whose password an owner may set anew:
@@ -147,10 +140,7 @@ func (s *Store) WithdrawInvitation(ctx context.Context, c account.MembershipChan
 		}
 		return audit(ctx, tx, Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.withdraw", Subject: id})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: withdraw invitation: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: withdraw invitation")
 }
 
 // InvitationOf returns the link of a token's SHA-256; commerce.ErrNotFound where it
@@ -158,10 +148,7 @@ func (s *Store) WithdrawInvitation(ctx context.Context, c account.MembershipChan
 func (s *Store) InvitationOf(ctx context.Context, token [32]byte, at time.Time) (account.Invitation, error) {
 	i, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(invitationColumns),
 		selectInvitations+` where i.token_sha256 = $1 and i.expires_at > $2`, token[:], at)
-	if err != nil {
-		return i, fmt.Errorf("postgres: invitation: %w", postgres.Translate(err))
-	}
-	return i, nil
+	return i, postgres.Wrapf(postgres.Translate(err), "postgres: invitation")
 }
 
 // UseInvitation uses a link, once: it makes the e-mail's person, with the password,
@@ -229,8 +216,5 @@ func (s *Store) UseInvitation(ctx context.Context, token [32]byte, at time.Time,
 		change.Actor, change.Subject = "user/"+personID, personID
 		return audit(ctx, tx, change)
 	})
-	if err != nil {
-		return "", fmt.Errorf("postgres: use invitation: %w", err)
-	}
-	return personID, nil
+	return personID, postgres.Wrapf(err, "postgres: use invitation")
 }

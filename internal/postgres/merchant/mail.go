@@ -43,10 +43,7 @@ func (s *Store) EnsureMail(ctx context.Context) error {
 	if err == nil {
 		err = s.giveUpMail(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: destinations of mails: %w", postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: destinations of mails")
 }
 
 // mailAtOnce is how many destinations, or messages of one, are looked at in one statement: the others are the next time.
@@ -154,10 +151,7 @@ func (s *Store) MailDestination(ctx context.Context, companyID, id string) (comm
 	d, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(mailDestinationColumns), `
 		select `+postgres.List(mailDestinationColumns)+` from destination d
 		where d.company_id = $1 and d.destination_id = $2 and d.kind = 'mail' and `+postgres.Heeded, companyID, id)
-	if err != nil {
-		return d, fmt.Errorf("postgres: mails of %.50s: %w", id, postgres.Translate(err))
-	}
-	return d, nil
+	return d, postgres.Wrapf(postgres.Translate(err), "postgres: mails of %.50s", id)
 }
 
 // ChangeMail sets what a destination gets, and in which language. One that was disabled, since too many messages waited, is active
@@ -185,10 +179,7 @@ func (s *Store) ChangeMail(ctx context.Context, author commerce.Author, to comme
 		}
 		return auditConnection(ctx, tx, author, "mail.change", to.ID, map[string]any{"types": types, "language": to.Language})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: mails of %.50s: %w", to.ID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: mails of %.50s", to.ID)
 }
 
 func mailPersonColumns(p *commerce.MailPerson) postgres.Columns {
@@ -205,10 +196,7 @@ func (s *Store) MailPerson(ctx context.Context, companyID, destinationID string)
 		select `+postgres.List(mailPersonColumns)+` from company c join store s using (store_id) join membership m using (store_id)
 			join person p using (person_id)
 		where c.company_id = $1 and p.person_id = $2`, companyID, id)
-	if err != nil {
-		return p, fmt.Errorf("postgres: person of mails: %w", postgres.Translate(err))
-	}
-	return p, nil
+	return p, postgres.Wrapf(postgres.Translate(err), "postgres: person of mails")
 }
 
 func mailTotalColumns(t *mailTotal) postgres.Columns {
@@ -277,10 +265,7 @@ func (s *Store) MailStatement(ctx context.Context, companyID, statementID string
 			left join statement_link l on l.company_id = s.company_id and l.statement_id = s.statement_id
 			join company c on c.company_id = s.company_id join store o on o.store_id = c.store_id
 		where s.company_id = $1 and s.statement_id = $2 and s.closed_at is not null`, companyID, statementID)
-	if err != nil {
-		return m, fmt.Errorf("postgres: statement to mail: %w", postgres.Translate(err))
-	}
-	return m, nil
+	return m, postgres.Wrapf(postgres.Translate(err), "postgres: statement to mail")
 }
 
 // MailShop returns a connection, and when the destination was told of it last. commerce.ErrNotFound where it is not there any more.
@@ -292,10 +277,7 @@ func (s *Store) MailShop(ctx context.Context, companyID, destinationID, connecti
 				and o.state = 'delivered' and o.done_at > $4 and o.tries -> -1 ->> 'status' = '250')
 		from connection c where c.company_id = $1 and c.connection_id = $2`, companyID, connectionID, destinationID,
 		now.Add(-commerce.FailingEvery)).Scan(&shop.Platform, &shop.Name, &shop.Failing, postgres.ZeroIfNull(&shop.SentAt))
-	if err != nil {
-		return shop, fmt.Errorf("postgres: connection to mail: %w", postgres.Translate(err))
-	}
-	return shop, nil
+	return shop, postgres.Wrapf(postgres.Translate(err), "postgres: connection to mail")
 }
 
 // MailEndpoint returns the name of an endpoint that is disabled. commerce.ErrNotFound where it is active again, or is not there.
@@ -303,10 +285,7 @@ func (s *Store) MailEndpoint(ctx context.Context, companyID, endpointID string) 
 	err = s.db.Pool().QueryRow(ctx, `
 		select name from destination where company_id = $1 and destination_id = $2 and kind <> 'mail' and state = 'disabled'`, companyID,
 		endpointID).Scan(&name)
-	if err != nil {
-		return "", fmt.Errorf("postgres: endpoint to mail: %w", postgres.Translate(err))
-	}
-	return name, nil
+	return name, postgres.Wrapf(postgres.Translate(err), "postgres: endpoint to mail")
 }
 
 // MailPartners returns the names of influencers, by id: those that are there.

@@ -29,10 +29,7 @@ func (s *Store) Members(ctx context.Context, storeID string, limit int) ([]accou
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(memberColumns), `
 		select `+postgres.List(memberColumns)+` from membership m join person p using (person_id)
 		where m.store_id = $1 order by p.email limit $2`, storeID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: members: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: members")
 }
 
 // keepAnOwner refuses a change of the last owner's role, also to "": account.ErrLastOwner.
@@ -83,10 +80,7 @@ func (s *Store) ChangeMembership(ctx context.Context, c account.MembershipChange
 		}
 		return audit(ctx, tx, change)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: change membership: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: change membership")
 }
 
 func sessionColumns(o *account.OpenSession) postgres.Columns {
@@ -105,20 +99,15 @@ func (s *Store) OpenSessions(ctx context.Context, personID string, at time.Time,
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(sessionColumns), `
 		select `+postgres.List(sessionColumns)+` from person_session where person_id = $1
 		group by family having max(expires_at) > $2 order by max(created_at) desc, family limit $3`, personID, at, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: open sessions: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: open sessions")
 }
 
 // EndSessions ends one of a person's sessions, or all but one: the one with the
 // given family.
 func (s *Store) EndSessions(ctx context.Context, personID, family string, allOthers bool) error {
-	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where person_id = $1 and (family = $2) <> $3`, personID, family,
-		allOthers); err != nil {
-		return fmt.Errorf("postgres: end sessions: %w", postgres.Translate(err))
-	}
-	return nil
+	_, err := s.db.Pool().Exec(ctx, `delete from person_session where person_id = $1 and (family = $2) <> $3`, personID, family,
+		allOthers)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: end sessions")
 }
 
 var watches = postgres.Rows[account.Watch]{
@@ -143,20 +132,14 @@ func (s *Store) StillWatching(ctx context.Context, list []account.Watch) ([]acco
 		join company c on c.company_id = w.company_id
 		join membership m on m.store_id = c.store_id and m.person_id = w.person_id
 		where exists (select 1 from person_session s where s.family = w.family and s.person_id = w.person_id)`, watches.Args(list, nil))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: who may watch: %w", postgres.Translate(err))
-	}
-	return still, nil
+	return still, postgres.Wrapf(postgres.Translate(err), "postgres: who may watch")
 }
 
 // PersonByID returns a person; commerce.ErrNotFound where there is none.
 func (s *Store) PersonByID(ctx context.Context, id string) (account.Person, error) {
 	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
 		`select `+postgres.List(personColumns)+` from person where person_id = $1`, id)
-	if err != nil {
-		return account.Person{}, fmt.Errorf("postgres: person: %w", postgres.Translate(err))
-	}
-	return p, nil
+	return p, postgres.Wrapf(postgres.Translate(err), "postgres: person")
 }
 
 func auditColumns(e *account.AuditEntry) postgres.Columns {
@@ -267,10 +250,7 @@ func (s *Store) ActorNames(ctx context.Context, companyID string, actors []strin
 		set[actor] = true
 	}
 	names, err := s.actorNames(ctx, companyID, set)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: names of actors of %s: %w", companyID, postgres.Translate(err))
-	}
-	return names, nil
+	return names, postgres.Wrapf(postgres.Translate(err), "postgres: names of actors of %s", companyID)
 }
 
 // actorNames returns the e-mails and keys' names of actors.

@@ -154,18 +154,13 @@ func recordColumns(r *account.OutboxRecord) postgres.Columns {
 func (r *Relay) Pending(ctx context.Context, limit int) ([]account.OutboxRecord, error) {
 	list, err := postgres.Collect(ctx, r.conn, postgres.Scan(recordColumns),
 		`select `+postgres.List(recordColumns)+` from outbox order by outbox_id limit $1`, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: outbox")
 }
 
 // Published deletes records that are on Kafka.
 func (r *Relay) Published(ctx context.Context, ids []int64) error {
-	if _, err := r.conn.Conn().Exec(ctx, `delete from outbox where outbox_id = any($1)`, ids); err != nil {
-		return fmt.Errorf("postgres: outbox: delete published: %w", postgres.Translate(err))
-	}
-	return nil
+	_, err := r.conn.Conn().Exec(ctx, `delete from outbox where outbox_id = any($1)`, ids)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: outbox: delete published")
 }
 
 // OutboxWaits returns the id of the company's last record that waits to be published; 0 where none does. upTo leaves out
@@ -173,18 +168,12 @@ func (r *Relay) Published(ctx context.Context, ids []int64) error {
 func (s *Store) OutboxWaits(ctx context.Context, companyID string, upTo int64) (id int64, err error) {
 	err = s.db.Pool().QueryRow(ctx, `select coalesce(max(outbox_id), 0) from outbox
 		where key = $1 and topic = $2 and ($3 = 0 or outbox_id <= $3)`, companyID, wire.TopicCommerce, upTo).Scan(&id)
-	if err != nil {
-		return 0, fmt.Errorf("postgres: outbox of %s: %w", companyID, postgres.Translate(err))
-	}
-	return id, nil
+	return id, postgres.Wrapf(postgres.Translate(err), "postgres: outbox of %s", companyID)
 }
 
 // OutboxSize returns how many records wait to be published, and since when the
 // oldest waits; zero where none does.
 func (s *Store) OutboxSize(ctx context.Context) (waiting int64, oldest time.Time, err error) {
 	err = s.db.Pool().QueryRow(ctx, `select count(*), min(created_at) from outbox`).Scan(&waiting, postgres.ZeroIfNull(&oldest))
-	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
-	}
-	return waiting, oldest, nil
+	return waiting, oldest, postgres.Wrapf(postgres.Translate(err), "postgres: outbox")
 }

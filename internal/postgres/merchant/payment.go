@@ -55,10 +55,7 @@ func (s *Store) PayStatements(ctx context.Context, author commerce.Author, list 
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: pay statements of %s: %w", author.CompanyID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: pay statements of %s", author.CompanyID)
 }
 
 // pay stores a payment with its record and its row of the audit log. A statement that is there twice is a conflict.
@@ -159,8 +156,5 @@ func (s *Store) UndoPayment(ctx context.Context, author commerce.Author, u comme
 		}
 		return audit(ctx, tx, change)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: undo the payment of statement %s: %w", u.StatementID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: undo the payment of statement %s", u.StatementID)
 }

@@ -28,10 +28,7 @@ func (s *Store) CreatePerson(ctx context.Context, email, passwordHash string) (p
 		p, err = addPerson(ctx, tx, email, passwordHash)
 		return err
 	})
-	if err != nil {
-		return account.Person{}, fmt.Errorf("postgres: create person: %w", err)
-	}
-	return p, nil
+	return p, postgres.Wrapf(err, "postgres: create person")
 }
 
 // CreateMember is CreatePerson and SetMembership: both are stored, or nothing.
@@ -42,10 +39,7 @@ func (s *Store) CreateMember(ctx context.Context, storeID, role, email, password
 		}
 		return addMembership(ctx, tx, storeID, p.ID, role, true)
 	})
-	if err != nil {
-		return account.Person{}, fmt.Errorf("postgres: create member: %w", err)
-	}
-	return p, nil
+	return p, postgres.Wrapf(err, "postgres: create member")
 }
 
 func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (account.Person, error) {
@@ -65,10 +59,7 @@ func addPerson(ctx context.Context, tx pgx.Tx, email, passwordHash string) (acco
 // the links that would set the password anew.
 func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error { return setPassword(ctx, tx, personID, passwordHash) })
-	if err != nil {
-		return fmt.Errorf("postgres: set password: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: set password")
 }
 
 func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) error {
@@ -95,10 +86,7 @@ func (s *Store) SetMembership(ctx context.Context, storeID, personID, role strin
 		}
 		return addMembership(ctx, tx, storeID, personID, role, true)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: set membership: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: set membership")
 }
 
 // addMembership gives a person a role in a store. An owner who is there already becomes
@@ -114,10 +102,7 @@ func addMembership(ctx context.Context, tx pgx.Tx, storeID, personID, role strin
 func (s *Store) PersonByEmail(ctx context.Context, email string) (account.Person, error) {
 	p, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(personColumns),
 		`select `+postgres.List(personColumns)+` from person where email = $1`, FoldEmail(email))
-	if err != nil {
-		return account.Person{}, fmt.Errorf("postgres: person by e-mail: %w", postgres.Translate(err))
-	}
-	return p, nil
+	return p, postgres.Wrapf(postgres.Translate(err), "postgres: person by e-mail")
 }
 
 func personColumns(p *account.Person) postgres.Columns {
@@ -152,10 +137,7 @@ func (s *Store) Accesses(ctx context.Context, personID string) ([]account.Access
 		from membership m join store s using (store_id) join company c using (store_id)
 		where m.person_id = $1
 		order by c.archived_at is not null, s.created_at, s.store_id, c.environment limit 200`, personID)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: accesses: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: accesses")
 }
 
 // SessionAccesses is Accesses for a request of a session. One that has ended is
@@ -192,10 +174,7 @@ func (s *Store) StartSession(ctx context.Context, personID, browser string, toke
 		}
 		return insertToken(ctx, tx, token, login.Session, browser, at, expires)
 	})
-	if err != nil {
-		return account.LogIn{}, fmt.Errorf("postgres: start session: %w", err)
-	}
-	return login, nil
+	return login, postgres.Wrapf(err, "postgres: start session")
 }
 
 // LogInFailed counts a failed log-in of the person who has an e-mail; an
@@ -211,10 +190,7 @@ func (s *Store) LogInFailed(ctx context.Context, email string, at time.Time) err
 			FoldEmail(email), at)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: count a failed log-in: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: count a failed log-in")
 }
 
 // insertToken stores a refresh token of a session.
@@ -309,17 +285,13 @@ func (s *Store) RotateSession(ctx context.Context, r account.SessionRotation) (a
 
 // EndSession ends a family of refresh tokens; an unknown one is no error.
 func (s *Store) EndSession(ctx context.Context, family string) error {
-	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where family = $1`, family); err != nil {
-		return fmt.Errorf("postgres: end session: %w", postgres.Translate(err))
-	}
-	return nil
+	_, err := s.db.Pool().Exec(ctx, `delete from person_session where family = $1`, family)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: end session")
 }
 
 // EndSessionOf ends the family that a refresh token belongs to, if any.
 func (s *Store) EndSessionOf(ctx context.Context, token [32]byte) error {
-	if _, err := s.db.Pool().Exec(ctx, `delete from person_session where family =
-		(select family from person_session where token_sha256 = $1)`, token[:]); err != nil {
-		return fmt.Errorf("postgres: end session: %w", postgres.Translate(err))
-	}
-	return nil
+	_, err := s.db.Pool().Exec(ctx, `delete from person_session where family =
+		(select family from person_session where token_sha256 = $1)`, token[:])
+	return postgres.Wrapf(postgres.Translate(err), "postgres: end session")
 }

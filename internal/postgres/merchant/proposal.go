@@ -65,10 +65,7 @@ func (s *Store) ProposeDecision(ctx context.Context, author commerce.Author, p c
 			Detail: map[string]any{"influencer_id": p.InfluencerID, "decision": p.Decision, "reason": p.Reason}}
 		return audit(ctx, tx, ofRule(change, p.Decision))
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: propose a decision: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: propose a decision")
 }
 
 // ofRule makes a change of a proposal one of the company's where it is about the rule itself.
@@ -206,10 +203,7 @@ func (s *Store) ConfirmProposal(ctx context.Context, author commerce.Author, see
 		change := Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}
 		return storeDecision(ctx, tx, change, p.EvidenceDecision, p.By)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: confirm a decision: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: confirm a decision")
 }
 
 // turnRuleOff ends the two-person rule, and with it all that waits.
@@ -248,10 +242,7 @@ func (s *Store) EndProposal(ctx context.Context, author commerce.Author, seen co
 		}
 		return audit(ctx, tx, ofRule(change, p.Decision))
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: end a proposal: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: end a proposal")
 }
 
 func removeProposal(ctx context.Context, tx pgx.Tx, companyID, orderID string) error {

@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -79,10 +78,7 @@ func (s *Store) RestoreInfluencer(ctx context.Context, author commerce.Author, i
 		}
 		return c.outbox.rule(c.change, influencerID, wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})
-	if err != nil {
-		return commerce.Restored{}, fmt.Errorf("postgres: restore influencer: %w", err)
-	}
-	return restored, nil
+	return restored, postgres.Wrapf(err, "postgres: restore influencer")
 }
 
 // archivedWith is the instant at which an influencer was archived, and with it the parts that come back.

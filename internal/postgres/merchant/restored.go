@@ -64,18 +64,12 @@ func (s *Store) ConfirmRestored(ctx context.Context, author commerce.Author) (wa
 		return audit(ctx, tx,
 			Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "company.confirm_restored", Subject: author.CompanyID})
 	})
-	if err != nil {
-		return false, fmt.Errorf("postgres: confirm %s: %w", author.CompanyID, err)
-	}
-	return was, nil
+	return was, postgres.Wrapf(err, "postgres: confirm %s", author.CompanyID)
 }
 
 // Restored returns the companies in which paying is blocked.
 func (s *Store) Restored(ctx context.Context) (ids []string, err error) {
 	ids, err = postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[string],
 		`select company_id from company where restored_at is not null order by company_id`)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: restored companies: %w", postgres.Translate(err))
-	}
-	return ids, nil
+	return ids, postgres.Wrapf(postgres.Translate(err), "postgres: restored companies")
 }

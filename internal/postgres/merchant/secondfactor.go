@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,10 +36,7 @@ func (s *Store) SetSecondFactor(ctx context.Context, c account.SecondFactorChang
 		}
 		return auditPerson(ctx, tx, c.PersonID, c.Actor, action)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: set second factor: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: set second factor")
 }
 
 // auditPerson writes what concerns a person into the audit logs of the person's stores.
@@ -68,10 +64,7 @@ func (s *Store) UseCode(ctx context.Context, personID string, step int64, before
 	if err == nil && tag.RowsAffected() == 0 {
 		err = pgx.ErrNoRows
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: use a code: %w", postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: use a code")
 }
 
 // UseRecoveryCode uses a recovery code by its SHA-256, once: one that was used, or is none, is commerce.ErrNotFound.
@@ -88,10 +81,7 @@ func (s *Store) UseRecoveryCode(ctx context.Context, personID string, hash []byt
 		}
 		return auditPerson(ctx, tx, personID, "user/"+personID, "person.recovery_code")
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: use a recovery code: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: use a recovery code")
 }
 
 func passwordLinkColumns(l *account.PasswordLink) postgres.Columns {
@@ -111,8 +101,5 @@ func (s *Store) PasswordLinks(ctx context.Context, companyID string, people []st
 		select `+postgres.List(passwordLinkColumns)+` from audit_log
 		where company_id = $1 and subject = any($2::text[]) and at > $3 and action in ('person.reset_link', 'person.password')
 		order by at desc, audit_id limit $4`, companyID, people, since, limit)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: links for passwords: %w", postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: links for passwords")
 }

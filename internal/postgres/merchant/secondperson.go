@@ -52,10 +52,7 @@ func (s *Store) ConfirmPix(ctx context.Context, author commerce.Author, influenc
 		return c.outbox.rule(c.change, influencerID,
 			wire.Rule{Type: wire.RuleInfluencer, Change: wire.RuleUpdated, InfluencerID: influencerID})
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: confirm a Pix key: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: confirm a Pix key")
 }
 
 // actorsOfKeys are who made or renewed a company's API keys: one of them may be who used one.

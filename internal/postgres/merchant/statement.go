@@ -55,10 +55,7 @@ func (s *Store) AskStatements(ctx context.Context, author commerce.Author, asked
 		}
 		return askFor(ctx, tx, Change{CompanyID: author.CompanyID, Rev: rev, At: now, Actor: author.Actor}, asked.EndDate, list, random)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: ask for statements: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: ask for statements")
 }
 
 // PreviewStatements returns the statements that AskStatements would make, with their totals and whether they are carried,
@@ -76,10 +73,7 @@ func (s *Store) PreviewStatements(ctx context.Context, author commerce.Author,
 		list = slices.DeleteFunc(list, func(s commerce.Statement) bool { return s.StatementID != "" })
 		return previewTotals(ctx, tx, author.CompanyID, asked.EndDate, list)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: preview statements: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: preview statements")
 }
 
 // previewTotals fills in what statements up to a day would have, and their influencers' names.
@@ -259,8 +253,5 @@ func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statemen
 		}
 		return audit(ctx, tx, Change{CompanyID: author.CompanyID, Actor: author.Actor, Action: "statement.revoke_links", Subject: statementID})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("postgres: links of statement %s: %w", statementID, err)
-	}
-	return number, nil
+	return number, postgres.Wrapf(err, "postgres: links of statement %s", statementID)
 }

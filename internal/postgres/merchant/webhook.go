@@ -76,10 +76,7 @@ func (s *Store) counted(ctx context.Context, companyID string, kinds []commerce.
 			err = s.countEndpoint(ctx, &list[i])
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: counts of endpoints of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: counts of endpoints of %s", companyID)
 }
 
 // EndpointStates is Endpoints and Networks together, as they are kept, without how many messages wait and are parked, and without
@@ -93,10 +90,7 @@ func (s *Store) destinations(ctx context.Context, companyID string, kinds []comm
 		select `+postgres.List(endpointColumns)+` from destination d
 		where d.company_id = $1 and d.kind = any($2) order by d.created_at, d.destination_id limit $3`, companyID, kinds,
 		commerce.MaxEndpoints+commerce.MaxNetworks)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: endpoints of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: endpoints of %s", companyID)
 }
 
 // Network returns an account at a network. commerce.ErrNotFound where the company has none of that id.
@@ -116,10 +110,7 @@ func (s *Store) Endpoint(ctx context.Context, companyID, id string) (commerce.En
 	if err == nil {
 		err = s.countEndpoint(ctx, &e)
 	}
-	if err != nil {
-		return e, fmt.Errorf("postgres: endpoint %.40s: %w", id, postgres.Translate(err))
-	}
-	return e, nil
+	return e, postgres.Wrapf(postgres.Translate(err), "postgres: endpoint %.40s", id)
 }
 
 // AddNetwork stores a new account at a network with its secret. commerce.ErrTooManyNetworks where there is no room.
@@ -163,10 +154,7 @@ func (s *Store) addDestination(ctx context.Context, author commerce.Author, e co
 		}
 		return auditConnection(ctx, tx, author, auditedAs(e.ID)+".add", e.ID, endpointDetail(e))
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: add endpoint: %w", err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: add endpoint")
 }
 
 // mayAdd is commerce.ErrNetworkThere where a company has an account at a network twice: what is told to one is told to the other. It is
@@ -230,10 +218,7 @@ func (s *Store) changeEndpoint(ctx context.Context, author commerce.Author, id, 
 		maps.Copy(told, detail)
 		return auditConnection(ctx, tx, author, auditedAs(id)+"."+action, id, told)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: endpoint %.40s: %w", id, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: endpoint %.40s", id)
 }
 
 // dueAtOnce is how many messages become due when an endpoint is enabled. Those that were never tried are due already.
@@ -359,10 +344,7 @@ func (s *Store) RemoveEndpoint(ctx context.Context, author commerce.Author, id s
 			return err
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("postgres: endpoint %.40s: %w", id, postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: endpoint %.40s", id)
 }
 
 func messageColumns(m *commerce.Message) postgres.Columns {
@@ -396,10 +378,7 @@ func (s *Store) Messages(ctx context.Context, companyID, id, state string, befor
 		where o.company_id = @company_id and o.destination_id = @id and (@before::bigint = 0 or o.number < @before)
 			and (@state = '' or o.state = @state) order by o.number desc limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "before": before, "state": state, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: messages of endpoint %.40s: %w", id, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: messages of endpoint %.40s", id)
 }
 
 // ResendMessage lets a message be sent again, now. commerce.ErrNotFound where the endpoint has none of that number,
@@ -460,10 +439,7 @@ func (s *Store) TestEndpoint(ctx context.Context, author commerce.Author, id str
 		}
 		return auditConnection(ctx, tx, author, auditedAs(id)+".test", id, map[string]any{"name": e.Name})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("postgres: endpoint %.40s: %w", id, err)
-	}
-	return number, nil
+	return number, postgres.Wrapf(err, "postgres: endpoint %.40s", id)
 }
 
 // testOf is the event that tests a destination.

@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -136,10 +135,7 @@ func (s *Store) replayReserving(ctx context.Context, author commerce.Author, id 
 			break
 		}
 	}
-	if err != nil {
-		return r, fmt.Errorf("postgres: endpoint %.40s: %w", id, err)
-	}
-	return r, nil
+	return r, postgres.Wrapf(err, "postgres: endpoint %.40s", id)
 }
 
 // changedIn returns the orders and the statements that changed in [from, to), the first first: those that a destination of these types

@@ -87,10 +87,7 @@ func (s *Store) asSenderTelling(ctx context.Context, l commerce.ConnectLease, e 
 		}
 		return write(tx)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: destination %.40s: %w", e.ID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: destination %.40s", e.ID)
 }
 
 // DueMessages renews the lease and returns the messages that may be sent now: of each key the first that waits, where it is due; the

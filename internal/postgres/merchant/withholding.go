@@ -2,7 +2,6 @@ package merchant
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -46,10 +45,7 @@ func (s *Store) Withhold(ctx context.Context, author commerce.Author, w commerce
 		}
 		return audit(ctx, tx, change)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: withhold of statement %s: %w", w.StatementID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: withhold of statement %s", w.StatementID)
 }
 
 // withholdable returns what is withheld of a statement now, or why nothing can be entered. Its caller has locked the company.

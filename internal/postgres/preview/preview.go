@@ -88,10 +88,8 @@ func (t *dryRun) lock(ctx context.Context, wait time.Duration) (err error) {
 	if locked == read {
 		return nil // every change of rules has a revision of its own
 	}
-	if t.tried.Before, err = cases.In(t.tx).Rules(ctx, t.company); err != nil {
-		return fmt.Errorf("postgres: rules before a change: %w", postgres.Translate(err))
-	}
-	return nil
+	t.tried.Before, err = cases.In(t.tx).Rules(ctx, t.company)
+	return postgres.Wrapf(postgres.Translate(err), "postgres: rules before a change")
 }
 
 // make makes the change, and reads what it did.
@@ -195,10 +193,7 @@ func (v *view) Newest(ctx context.Context, orderIDs []string, limit int) ([]stri
 func (v *view) orders(ctx context.Context, sql string, args pgx.NamedArgs) ([]string, error) {
 	args["company_id"] = v.company
 	ids, err := postgres.Collect(ctx, v.tx, pgx.RowTo[string], sql, args)
-	if err != nil {
-		return nil, fmt.Errorf("find orders: %w", err)
-	}
-	return ids, nil
+	return ids, postgres.Wrapf(err, "find orders")
 }
 
 // AcceptedEvents implements preview.View.

@@ -58,10 +58,7 @@ func (s *Snapshot) CopyRules(ctx context.Context, companyID string, to *Schema) 
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: copy the rules of %s: %w", companyID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: copy the rules of %s", companyID)
 }
 
 // copyStore makes the store to which a company belongs.
@@ -72,10 +69,8 @@ func (s *Snapshot) copyStore(ctx context.Context, companyID string, to pgx.Tx) e
 		companyID).Scan(&id, &name); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if _, err := to.Exec(ctx, `insert into store (store_id, name) values ($1, $2) on conflict (store_id) do nothing`, id, name); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+	_, err := to.Exec(ctx, `insert into store (store_id, name) values ($1, $2) on conflict (store_id) do nothing`, id, name)
+	return postgres.Wrapf(err, "store")
 }
 
 // copyTable copies a company's rows of one table. The rows are read as JSON, and are

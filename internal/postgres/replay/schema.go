@@ -71,10 +71,8 @@ func (s *Schema) Drop(ctx context.Context) error {
 	s.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
-	if _, err := s.live.Pool().Exec(ctx, "drop schema if exists "+pgx.Identifier{s.Name}.Sanitize()+" cascade"); err != nil {
-		return fmt.Errorf("postgres: drop schema %s: %w", s.Name, postgres.Translate(err))
-	}
-	return nil
+	_, err := s.live.Pool().Exec(ctx, "drop schema if exists "+pgx.Identifier{s.Name}.Sanitize()+" cascade")
+	return postgres.Wrapf(postgres.Translate(err), "postgres: drop schema %s", s.Name)
 }
 
 // LeftOver returns the names of schemas that earlier replays have kept, or left because
@@ -82,8 +80,5 @@ func (s *Schema) Drop(ctx context.Context) error {
 func LeftOver(ctx context.Context, live *postgres.DB) ([]string, error) {
 	names, err := postgres.Collect(ctx, live.Pool(), pgx.RowTo[string],
 		`select nspname::text from pg_catalog.pg_namespace where starts_with(nspname, $1) order by nspname limit 100`, prefix)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: schemas of replays: %w", postgres.Translate(err))
-	}
-	return names, nil
+	return names, postgres.Wrapf(postgres.Translate(err), "postgres: schemas of replays")
 }

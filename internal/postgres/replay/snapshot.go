@@ -162,10 +162,7 @@ func (s *Snapshot) events(ctx context.Context, companyID string, after *facts.Ev
 		where company_id = @company_id and event_id > @event_id
 		order by event_id limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "event_id": [16]byte(after.ID), "most": eventsPerPage})
-	if err != nil {
-		return nil, fmt.Errorf("stored events of %s: %w", companyID, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "stored events of %s", companyID)
 }
 
 func (s *Snapshot) decisions(ctx context.Context, companyID string, after *facts.Decision) ([]facts.Decision, error) {
@@ -181,10 +178,7 @@ func (s *Snapshot) decisions(ctx context.Context, companyID string, after *facts
 		where company_id = @company_id and (order_id, influencer_id, rev) > (@order_id, @influencer_id::uuid, @rev)
 		order by order_id, influencer_id, rev limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "influencer_id": id, "rev": after.Rev, "most": decisionsPerPage})
-	if err != nil {
-		return nil, fmt.Errorf("stored decisions of %s: %w", companyID, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "stored decisions of %s", companyID)
 }
 
 // entries are the records of the manual entries of which one has come.
@@ -207,19 +201,13 @@ func (s *Snapshot) entries(ctx context.Context, companyID string, after *wire.Co
 		select entry_id::text, influencer_id::text, kind, amount_minor, currency, day, reason, actor, accepted_at from manual_entry
 		where company_id = @company_id and entry_id > @after::uuid and accepted_at is not null
 		order by entry_id limit @most`, pgx.NamedArgs{"company_id": companyID, "after": id, "most": entriesPerPage})
-	if err != nil {
-		return nil, fmt.Errorf("stored manual entries of %s: %w", companyID, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "stored manual entries of %s", companyID)
 }
 
 // closedDay is the last day that was closed; "": none was.
 func (s *Snapshot) closedDay(ctx context.Context, companyID string) (day string, err error) {
 	err = s.tx.QueryRow(ctx, `select max(day) from closed_day where company_id = $1`, companyID).Scan(postgres.Day(&day))
-	if err != nil {
-		return "", fmt.Errorf("closed day of %s: %w", companyID, err)
-	}
-	return day, nil
+	return day, postgres.Wrapf(err, "closed day of %s", companyID)
 }
 
 func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.OrderVersion) ([]facts.OrderVersion, error) {
@@ -248,8 +236,5 @@ func (s *Snapshot) versions(ctx context.Context, companyID string, after *facts.
 		order by order_id, version_at, accepted_at, content_hash limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "order_id": after.OrderID, "version_at": after.VersionAt, "accepted_at": after.AcceptedAt,
 			"content_hash": hash, "most": versionsPerPage})
-	if err != nil {
-		return nil, fmt.Errorf("stored versions of orders of %s: %w", companyID, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "stored versions of orders of %s", companyID)
 }

@@ -61,10 +61,7 @@ func (s *Snapshot) copyTables(ctx context.Context, companyID, what string, table
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: copy the %s of %s: %w", what, companyID, err)
-	}
-	return nil
+	return postgres.Wrapf(err, "postgres: copy the %s of %s", what, companyID)
 }
 
 // AlteredStatement is a closed statement that has not the entries and the parties with which it was

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -84,8 +83,5 @@ func (r *Reader) Balances(ctx context.Context, companyID, day string, after comm
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(balanceColumns), balances,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "name": after.Influencer, "influencer_id": after.InfluencerID,
 			"currency": after.Currency, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: balances of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: balances of %s", companyID)
 }

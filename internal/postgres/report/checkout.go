@@ -155,11 +155,9 @@ func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Lo
 	}
 	var n int32
 	var id string
-	if _, err := pgx.ForEachRow(rows, []any{&n, &id}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&n, &id}, func() error {
 		list[n].Influencers = append(list[n].Influencers, id)
 		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("read influencers of checkouts: %w", err)
-	}
-	return list, nil
+	})
+	return list, postgres.Wrapf(err, "read influencers of checkouts")
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,8 +40,5 @@ func (r *Reader) Sold(ctx context.Context, companyID, orderID string, read func(
 		}
 		return read(cases.In(tx), o)
 	})
-	if err != nil {
-		return fmt.Errorf("postgres: order %.60q for a network: %w", orderID, postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: order %.60q for a network", orderID)
 }

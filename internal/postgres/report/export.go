@@ -74,10 +74,7 @@ func (x *ExportSnapshot) Days(ctx context.Context) (days []string, err error) {
 	default:
 		err = fmt.Errorf("%q is no kind of export", x.kind)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: days of %s: %w", x.kind, postgres.Translate(err))
-	}
-	return days, nil
+	return days, postgres.Wrapf(postgres.Translate(err), "postgres: days of %s", x.kind)
 }
 
 // daysOfEvents looks for the first event of each day: there are few days, and may be very many events.

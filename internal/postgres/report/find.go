@@ -57,20 +57,14 @@ func (r *Reader) FindOrders(ctx context.Context, companyID string, s commerce.Or
 				select k.order_id from order_key k where `+postgres.OfKey("k", "s.digest", "s.kind", "s.key")+` offset 0) k)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		searchedRows(companyID).Args(keys, addText(pgx.NamedArgs{"company_id": companyID, "limit": s.Limit}, s.Text)))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: find orders of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: find orders of %s", companyID)
 }
 
 // SalesOf reads the named orders, the newest first.
 func (r *Reader) SalesOf(ctx context.Context, companyID string, orderIDs []string) ([]commerce.Sale, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(saleColumns), selectSales+`
 		where o.company_id = $1 and o.order_id = any($2) order by o.created_at desc, o.order_id desc`, companyID, orderIDs)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: %d sales of %s: %w", len(orderIDs), companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: %d sales of %s", len(orderIDs), companyID)
 }
 
 type storedReview struct {
@@ -163,8 +157,5 @@ func (r *Reader) FindInfluencers(ctx context.Context, companyID string, s commer
 			i.name_folded, i.influencer_id limit @limit offset @offset`,
 		pgx.NamedArgs{"company_id": companyID, "from": s.From, "today": s.Today, "currency": s.Currency, "name": fold.Name(s.Text),
 			"code": fold.Code(s.Text), "sort": s.Sort, "archived": s.Archived, "limit": s.Limit, "offset": s.Offset})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: find influencers of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: find influencers of %s", companyID)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -77,10 +76,7 @@ func (r *Reader) Ledger(ctx context.Context, companyID string, now time.Time, fi
 	} else {
 		list, err = postgres.Collect(ctx, r.db.Pool(), postgres.Scan(itemColumns), LedgerOfAccounts, args)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: ledger of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: ledger of %s", companyID)
 }
 
 // beginningOf is what the accounts of one of commerce.LedgerSubjects begin with; nil: all.

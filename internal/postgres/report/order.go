@@ -147,10 +147,7 @@ func orderTotalColumns(t *commerce.OrderTotal) postgres.Columns {
 func (r *Reader) Order(ctx context.Context, companyID, orderID string) (commerce.StoredOrder, error) {
 	o, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(orderColumns), oneOrder,
 		pgx.NamedArgs{"company_id": companyID, "order_id": orderID})
-	if err != nil {
-		return o, fmt.Errorf("postgres: order %q of %s: %w", orderID, companyID, postgres.Translate(err))
-	}
-	return o, nil
+	return o, postgres.Wrapf(postgres.Translate(err), "postgres: order %q of %s", orderID, companyID)
 }
 
 // Instants before and after all orders' (commerce.Recordable).
@@ -243,8 +240,5 @@ func addKey(args pgx.NamedArgs, companyID, coupon string) {
 }
 
 func ofOrders(companyID string, err error) error {
-	if err != nil {
-		return fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
-	}
-	return nil
+	return postgres.Wrapf(postgres.Translate(err), "postgres: orders of %s", companyID)
 }

@@ -37,8 +37,5 @@ func (r *Reader) Products(ctx context.Context, companyID string, after commerce.
 	limit int) ([]commerce.StoredProduct, error) {
 	list, err := postgres.Collect(ctx, r.db.Pool(), postgres.Scan(productColumns), products,
 		pgx.NamedArgs{"company_id": companyID, "after": after.ProductID, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: products of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: products of %s", companyID)
 }

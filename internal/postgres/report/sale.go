@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -68,10 +67,7 @@ func (r *Reader) DaySales(ctx context.Context, companyID, day string, before com
 		d.Sales = sales
 		return nil
 	})
-	if err != nil {
-		return commerce.DaySales{}, fmt.Errorf("postgres: sales of %s on %s: %w", companyID, day, err)
-	}
-	return d, nil
+	return d, postgres.Wrapf(err, "postgres: sales of %s on %s", companyID, day)
 }
 
 // SalesSince reads the orders of a day that were processed after a cursor: of
@@ -82,10 +78,7 @@ func (r *Reader) SalesSince(ctx context.Context, companyID, day string, since co
 		and (coalesce(p.processed_at, r.processed_at, o.processed_at), o.order_id) > (@since, @since_id)
 		order by o.created_at desc, o.order_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "day": day, "since": since.At, "since_id": since.OrderID, "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: sales of %s on %s since %s: %w", companyID, day, since, postgres.Translate(err))
-	}
-	return sales, nil
+	return sales, postgres.Wrapf(postgres.Translate(err), "postgres: sales of %s on %s since %s", companyID, day, since)
 }
 
 // DaySalesOf is the sums of a day and the named orders, whatever their day is.
@@ -100,10 +93,7 @@ func (r *Reader) DaySalesOf(ctx context.Context, companyID, day string, orderIDs
 			order by o.created_at desc, o.order_id desc`, companyID, orderIDs)
 		return err
 	})
-	if err != nil {
-		return commerce.DaySales{}, fmt.Errorf("postgres: %d sales of %s: %w", len(orderIDs), companyID, err)
-	}
-	return d, nil
+	return d, postgres.Wrapf(err, "postgres: %d sales of %s", len(orderIDs), companyID)
 }
 
 // daySums fills all of a DaySales but the sales themselves.
@@ -202,10 +192,7 @@ func (r *Reader) ExplainedSale(ctx context.Context, companyID, orderID string) (
 			where l.company_id = $1 and l.order_id = $2 order by l.entry limit 1000`, companyID, orderID)
 		return err
 	})
-	if err != nil {
-		return commerce.ExplainedSale{}, fmt.Errorf("postgres: explained order %q of %s: %w", orderID, companyID, err)
-	}
-	return e, nil
+	return e, postgres.Wrapf(err, "postgres: explained order %q of %s", orderID, companyID)
 }
 
 func ledgerColumns(l *commerce.LedgerEntry) postgres.Columns {

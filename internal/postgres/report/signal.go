@@ -43,20 +43,14 @@ func (r *Reader) RefusedOrigins(ctx context.Context, companyID string, since tim
 		return o, row.Scan(&o.Origin, &o.Events, &o.LastAt)
 	}, `select case when origin = $3 then '' else origin end, events, last_at from refused_origin
 		where company_id = $1 and last_at >= $2 order by origin = $3, last_at desc, origin`, companyID, since, facts.OtherOrigin)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: refused origins of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: refused origins of %s", companyID)
 }
 
 // StoredEvents returns which of the ids are those of stored events of a company.
 func (r *Reader) StoredEvents(ctx context.Context, companyID string, eventIDs []string) ([]string, error) {
 	ids, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowTo[string], `
 		select event_id::text from event_fact where company_id = $1 and event_id = any($2::uuid[])`, companyID, eventIDs)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: stored events of %s: %w", companyID, postgres.Translate(err))
-	}
-	return ids, nil
+	return ids, postgres.Wrapf(postgres.Translate(err), "postgres: stored events of %s", companyID)
 }
 
 // ErasedUntil returns, of the digests of keys (facts.ErasedDigest), those of erased persons,
@@ -82,8 +76,5 @@ func (r *Reader) ErasedUntil(ctx context.Context, companyID string, digests [][]
 // HasOrders reports whether a company has orders: then some settings are fixed.
 func (r *Reader) HasOrders(ctx context.Context, companyID string) (ordered bool, err error) {
 	err = r.db.Pool().QueryRow(ctx, `select exists (select 1 from orders where company_id = $1)`, companyID).Scan(&ordered)
-	if err != nil {
-		return false, fmt.Errorf("postgres: orders of %s: %w", companyID, postgres.Translate(err))
-	}
-	return ordered, nil
+	return ordered, postgres.Wrapf(postgres.Translate(err), "postgres: orders of %s", companyID)
 }

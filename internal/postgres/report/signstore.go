@@ -73,10 +73,7 @@ func (r *Reader) Signs(ctx context.Context, companyID, from, to string) (*fraud.
 			return nil, fraud.ErrBeingMade
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: signs of %s: %w", companyID, postgres.Translate(err))
-	}
-	return report, nil
+	return report, postgres.Wrapf(postgres.Translate(err), "postgres: signs of %s", companyID)
 }
 
 // signs returns a report that is kept, or makes it. One that RenewSigns is to make already
@@ -264,10 +261,7 @@ func (r *Reader) nextSigns(ctx context.Context) (company string, err error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("postgres: reports of signs that are due: %w", postgres.Translate(err))
-	}
-	return company, nil
+	return company, postgres.Wrapf(postgres.Translate(err), "postgres: reports of signs that are due")
 }
 
 // renewSignsOf makes a company's reports anew that were asked for lately and are not as new

@@ -60,10 +60,7 @@ func (r *Reader) Statements(ctx context.Context, companyID string, filter commer
 		order by s.rev desc, s.statement_id desc limit @most`,
 		statementArgs(companyID, filter, pgx.NamedArgs{"after_rev": after.Rev, "after_id": postgres.NullIfEmpty(after.StatementID),
 			"most": limit}))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: statements of %s", companyID)
 }
 
 // filteredStatements narrows statements (s) with their payments (p) and influencers (i), by statementArgs.
@@ -89,20 +86,14 @@ func (r *Reader) StatementTotals(ctx context.Context, companyID string,
 		left join influencer i on i.company_id = s.company_id and i.influencer_id = s.influencer_id`+postgres.Withheld+`
 		where s.company_id = @company_id and `+filteredStatements+`
 		group by 1, 2, 3 order by 1, 2, 3`, statementArgs(companyID, filter, nil))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: statements of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: statements of %s", companyID)
 }
 
 // Statement returns one statement. An unknown one is commerce.ErrNotFound.
 func (r *Reader) Statement(ctx context.Context, companyID, statementID string) (commerce.Statement, error) {
 	s, err := postgres.One(ctx, r.db.Pool(), postgres.Scan(statementColumns), selectStatements+` and s.statement_id = @statement_id`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID})
-	if err != nil {
-		return s, fmt.Errorf("postgres: statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
-	}
-	return s, nil
+	return s, postgres.Wrapf(postgres.Translate(err), "postgres: statement %s of %s", statementID, companyID)
 }
 
 // storedParties are whom a statement is of.
@@ -141,10 +132,7 @@ func (r *Reader) LinkedStatement(ctx context.Context, companyID, statementID, in
 			and coalesce((select revoked from statement_link k where k.company_id = @company_id and k.statement_id = s.statement_id),
 			0) = @number::bigint`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "influencer_id": influencerID, "number": number})
-	if err != nil {
-		return s, fmt.Errorf("postgres: linked statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
-	}
-	return s, nil
+	return s, postgres.Wrapf(postgres.Translate(err), "postgres: linked statement %s of %s", statementID, companyID)
 }
 
 func lineColumns(l *commerce.StatementLine) postgres.Columns {
@@ -186,10 +174,7 @@ func (r *Reader) StatementLines(ctx context.Context, companyID, statementID, aft
 				where company_id = @company_id and statement_id = @statement_id and order_id collate "C" = l.order_id
 				group by cost_id having sum(amount_minor) <> 0) t) terms on true
 		order by l.order_id`, pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "after": after, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: lines of statement %s of %s: %w", statementID, companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: lines of statement %s of %s", statementID, companyID)
 }
 
 // Today returns a company's time zone, and its day at an instant, YYYY-MM-DD. An unknown

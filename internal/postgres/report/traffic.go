@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -155,8 +154,5 @@ func (r *Reader) LinkClicks(ctx context.Context, companyID string, codes []strin
 	}, `
 		select day::text, code, clicks from click_day
 		where company_id = $1 and day between $3::date and $4::date and code = any($2)`, companyID, codes, from, to)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: clicks of %s: %w", companyID, postgres.Translate(err))
-	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: clicks of %s", companyID)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,10 +25,7 @@ var ordersBelow = `
 func (r *Reader) OrdersBelow(ctx context.Context, q reports.Query, minor int64) (below, orders int64, err error) {
 	err = r.db.Pool().QueryRow(ctx, ordersBelow, pgx.NamedArgs{"company_id": q.CompanyID, "from": q.Start, "to": q.End, "currency": q.Currency,
 		"cancelled": commerce.OrderCancelled, "minor": minor, "most": mostCompared}).Scan(&orders, &below)
-	if err != nil {
-		return 0, 0, fmt.Errorf("postgres: orders below an amount: %w", postgres.Translate(err))
-	}
-	return below, orders, nil
+	return below, orders, postgres.Wrapf(postgres.Translate(err), "postgres: orders below an amount")
 }
 
 var commissionsAbove = `
@@ -42,8 +38,5 @@ var commissionsAbove = `
 func (r *Reader) CommissionsAbove(ctx context.Context, q reports.Query, influencerID string) (orders int64, err error) {
 	err = r.db.Pool().QueryRow(ctx, commissionsAbove, pgx.NamedArgs{"company_id": q.CompanyID, "influencer_id": influencerID, "from": q.Start,
 		"to": q.End, "earned": facts.PayoutEarned, "expected": facts.PayoutExpected, "review": facts.PayoutReview}).Scan(&orders)
-	if err != nil {
-		return 0, fmt.Errorf("postgres: commissions above their orders: %w", postgres.Translate(err))
-	}
-	return orders, nil
+	return orders, postgres.Wrapf(postgres.Translate(err), "postgres: commissions above their orders")
 }

@@ -77,8 +77,5 @@ func (c *Companies) AgreementsDue(ctx context.Context, now time.Time) (due []str
 			due = append(due, list[i].id)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("postgres: companies whose agreements are due: %w", postgres.Translate(err))
-	}
-	return due, nil
+	return due, postgres.Wrapf(postgres.Translate(err), "postgres: companies whose agreements are due")
 }

@@ -89,8 +89,5 @@ func (s *Books) SoldDays(ctx context.Context, companyID, before string, limit in
 	}, `
 		select day, sum(orders)::bigint from sale_day where company_id = @company_id and day < @before::date
 		group by day order by day desc limit @most`, pgx.NamedArgs{"company_id": companyID, "before": before, "most": limit})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: days with orders of %s: %w", companyID, err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "postgres: days with orders of %s", companyID)
 }

@@ -79,10 +79,7 @@ func (t Delivery) Days(ctx context.Context, companyID string, days []delivery.St
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (d delivery.StoredDay, err error) {
 		return d, row.Scan(&d.Day, &d.Streams, &d.Seen, &d.Unfollowed)
 	}, deliveryDays, deliveryDayRows[:1].Args(days, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return nil, fmt.Errorf("read days of the delivery ledger: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "read days of the delivery ledger")
 }
 
 // PutDays stores how much is remembered of days.
@@ -156,10 +153,7 @@ func (t Delivery) Streams(ctx context.Context, companyID string, streams []deliv
 	list, err := postgres.Collect(ctx, t.tx, func(row pgx.CollectableRow) (s delivery.StoredStream, err error) {
 		return s, row.Scan(&s.ID, &s.Day, &s.Top, &s.Gaps, &s.Origin, &s.Agent)
 	}, storedStreams, streamRows[:1].Args(streams, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return nil, fmt.Errorf("read streams: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "read streams")
 }
 
 // PutStreams stores streams.

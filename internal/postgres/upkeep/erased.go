@@ -71,10 +71,8 @@ func (t *Erasure) ErasedUntil(ctx context.Context, companyID string, digests [][
 	}
 	var digest []byte
 	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil }); err != nil {
-		return nil, fmt.Errorf("read erased keys: %w", err)
-	}
-	return until, nil
+	_, err = pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil })
+	return until, postgres.Wrapf(err, "read erased keys")
 }
 
 // ErasedOrders returns, of orders, those whose person is erased, and what stands for their
@@ -89,17 +87,15 @@ func (t *Erasure) ErasedOrders(ctx context.Context, companyID string, orderIDs [
 	}
 	var id string
 	var text *string
-	if _, err := pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &text}, func() error {
 		erased[id] = nil
 		if text == nil {
 			return nil
 		}
 		erased[id] = &facts.Surrogates{}
 		return json.Unmarshal([]byte(*text), erased[id])
-	}); err != nil {
-		return nil, fmt.Errorf("read erased orders: %w", err)
-	}
-	return erased, nil
+	})
+	return erased, postgres.Wrapf(err, "read erased orders")
 }
 
 var lateRows = postgres.Rows[erasure.LateOrder]{
@@ -132,8 +128,6 @@ func (t *Erasure) SnapshotFirsts(ctx context.Context, companyID string, orderIDs
 	}
 	var id string
 	var first *bool
-	if _, err := pgx.ForEachRow(rows, []any{&id, &first}, func() error { firsts[id] = first; return nil }); err != nil {
-		return nil, fmt.Errorf("read kept first orders: %w", err)
-	}
-	return firsts, nil
+	_, err = pgx.ForEachRow(rows, []any{&id, &first}, func() error { firsts[id] = first; return nil })
+	return firsts, postgres.Wrapf(err, "read kept first orders")
 }

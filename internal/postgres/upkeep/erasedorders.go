@@ -38,10 +38,7 @@ func (t *Erasure) FindErasedOrders(ctx context.Context, companyID string, e *era
 			limit @most
 			on conflict (company_id, order_id) do nothing returning 1)
 		select count(*)::int from found`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
-	if err != nil {
-		return 0, fmt.Errorf("find orders of a person: %w", err)
-	}
-	return n, nil
+	return n, postgres.Wrapf(err, "find orders of a person")
 }
 
 // FindErasedVersions looks at the versions of the next orders by id, at most limit, and adds
@@ -103,10 +100,7 @@ func (t *Erasure) ErasureKeys(ctx context.Context, companyID string, e *erasure.
 	keys, err := postgres.Collect(ctx, t.tx, cases.ScanKey, `
 		select kind, key from erasure_key where company_id = @company_id and erasure_id = @erasure_id::uuid order by kind, key`,
 		argsOf(companyID, e, nil))
-	if err != nil {
-		return nil, fmt.Errorf("read keys of a person: %w", err)
-	}
-	return keys, nil
+	return keys, postgres.Wrapf(err, "read keys of a person")
 }
 
 // ordersAround selects the orders that what is removed may change: those to which a
@@ -141,10 +135,7 @@ func (t *Erasure) OrdersToSnapshot(ctx context.Context, companyID string, e *era
 				or exists (select 1 from order_version w where w.company_id = @company_id and w.order_id = o.order_id and w.accepted_at <= @asked_at))
 			and not exists (select 1 from evidence_snapshot s where s.company_id = @company_id and s.order_id = o.order_id)
 		limit @most`, argsOf(companyID, e, pgx.NamedArgs{"asked_at": e.AskedAt, "most": limit}))
-	if err != nil {
-		return nil, fmt.Errorf("find orders around a person: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "find orders around a person")
 }
 
 // QueueAround queues the orders without a snapshot that what an erasure removes may change.
@@ -174,10 +165,7 @@ func (t *Erasure) OrdersToErase(ctx context.Context, companyID string, e *erasur
 	ids, err := postgres.Collect(ctx, t.tx, pgx.RowTo[string], `
 		select order_id from erased_order where company_id = @company_id and erasure_id = @erasure_id::uuid and surrogates is null
 		order by order_id limit @most`, argsOf(companyID, e, pgx.NamedArgs{"most": limit}))
-	if err != nil {
-		return nil, fmt.Errorf("read orders of a person: %w", err)
-	}
-	return ids, nil
+	return ids, postgres.Wrapf(err, "read orders of a person")
 }
 
 // KeepFirsts keeps whether orders are their customers' first as it is now.

@@ -34,10 +34,7 @@ func (t *Erasure) FindErasedVisitors(ctx context.Context, companyID string, e *e
 				select 1 from erasure_visitor d
 				where d.company_id = @company_id and d.erasure_id = @erasure_id::uuid and d.visitor = v.visitor)
 			limit @most) f`, argsOf(companyID, e, pgx.NamedArgs{"most": limit, "most_observations": 10_000}))
-	if err != nil {
-		return nil, fmt.Errorf("find visitors of a person: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "find visitors of a person")
 }
 
 func scanErasedVisitor(row pgx.CollectableRow) (v erasure.Visitor, err error) {
@@ -114,10 +111,7 @@ func (t *Erasure) EventsUntil(
 			"company_id": companyID, "visitor": packed.ID(visitor), "until": until,
 			"after_at": after.At, "after_id": [16]byte(after.ID), "most": limit,
 		})
-	if err != nil {
-		return nil, fmt.Errorf("read events of a person: %w", err)
-	}
-	return events, nil
+	return events, postgres.Wrapf(err, "read events of a person")
 }
 
 // UnreadEvents looks at the next events by id, at most limit, and returns those that no

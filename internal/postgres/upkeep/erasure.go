@@ -3,7 +3,6 @@ package upkeep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,10 +49,7 @@ func (t *Erasure) NextErasure(ctx context.Context, companyID string) (*erasure.E
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
-	if err != nil {
-		return nil, fmt.Errorf("next erasure: %w", err)
-	}
-	return &e, nil
+	return &e, postgres.Wrapf(err, "next erasure")
 }
 
 // argsOf are the arguments of the statements about one erasure.

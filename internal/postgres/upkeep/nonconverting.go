@@ -98,10 +98,7 @@ func (t NonConvertingPaths) Due(ctx context.Context, companyID string, rounds fa
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find a day to count non-converting paths of: %w", err)
-	}
-	return &c, nil
+	return &c, postgres.Wrapf(err, "find a day to count non-converting paths of")
 }
 
 // Begin begins a count that Due has returned. What facts change is marked from
@@ -133,10 +130,7 @@ func (t NonConvertingPaths) VisitorsOfDay(ctx context.Context, companyID, day st
 		visitors, last = append(visitors, text), append([]byte{}, id...)
 		return err
 	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read visitors of a day: %w", err)
-	}
-	return visitors, last, nil
+	return visitors, last, postgres.Wrapf(err, "read visitors of a day")
 }
 
 // numberedJourney is a journey with its place.

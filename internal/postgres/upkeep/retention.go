@@ -173,10 +173,7 @@ func (t *Retention) RemoveShoppers(ctx context.Context, companyID, day string, l
 			delete from shopper_day s using page p
 			where s.company_id = @company_id and s.day = p.day and s.visitor = p.visitor and s.of = p.of returning 1)
 		select count(*)::int from gone`, pgx.NamedArgs{"company_id": companyID, "day": day, "most": limit})
-	if err != nil {
-		return 0, fmt.Errorf("remove visitors' days: %w", err)
-	}
-	return n, nil
+	return n, postgres.Wrapf(err, "remove visitors' days")
 }
 
 // CountOld counts what a removal would remove: events whose id is before bound, and
@@ -186,8 +183,5 @@ func (t *Retention) CountOld(ctx context.Context, companyID string, bound time.T
 		select (select count(*) from event_fact where company_id = @company_id and event_id < @end_id and at < @bound),
 			(select count(*) from shopper_day where company_id = @company_id and day < @day::date)`,
 		pgx.NamedArgs{"company_id": companyID, "end_id": [16]byte(facts.FirstID(bound)), "bound": bound, "day": day}).Scan(&r.Events, &r.Shoppers)
-	if err != nil {
-		return r, fmt.Errorf("count what is old: %w", err)
-	}
-	return r, nil
+	return r, postgres.Wrapf(err, "count what is old")
 }

@@ -185,10 +185,7 @@ func (t Statements) Next(ctx context.Context, companyID string) (*statements.Sta
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
-	if err != nil {
-		return nil, fmt.Errorf("next statement: %w", err)
-	}
-	return &s, nil
+	return &s, postgres.Wrapf(err, "next statement")
 }
 
 // Freeze puts ledger entries of a statement's influencer and currency into the
@@ -218,10 +215,7 @@ func (t Statements) Freeze(ctx context.Context, companyID string, s statements.S
 		where l.company_id = @company_id and l.order_id = f.order_id and l.entry = f.entry and l.statement_id is null
 		returning 1`, pgx.NamedArgs{"company_id": companyID, "statement_id": s.StatementID, "influencer_id": s.InfluencerID,
 		"currency": s.Currency, "end_date": s.EndDate, "most": limit})
-	if err != nil {
-		return 0, fmt.Errorf("freeze entries: %w", err)
-	}
-	return len(rows), nil
+	return len(rows), postgres.Wrapf(err, "freeze entries")
 }
 
 // ClosedBefore returns the newest closed statement of a statement's influencer and
@@ -237,10 +231,7 @@ func (t Statements) ClosedBefore(ctx context.Context, companyID string, s statem
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil //nolint:nilnil // none is no error, as the comment says
 	}
-	if err != nil {
-		return nil, fmt.Errorf("statement before: %w", err)
-	}
-	return &c, nil
+	return &c, postgres.Wrapf(err, "statement before")
 }
 
 // Sum adds the next entries that are in a statement to its sum, at most limit. It returns
@@ -278,13 +269,11 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 	}
 	var e ledger.Entry
 	var printed string
-	if _, err := pgx.ForEachRow(rows,
+	_, err = pgx.ForEachRow(rows,
 		[]any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
 			postgres.Day(&e.PayableOn), &printed},
-		func() error { n++; sum.Add(order, e, printed); return nil }); err != nil {
-		return n, fmt.Errorf("entries of a statement: %w", err)
-	}
-	return n, nil
+		func() error { n++; sum.Add(order, e, printed); return nil })
+	return n, postgres.Wrapf(err, "entries of a statement")
 }
 
 // KeepSum stores the sum of a statement's entries so far: all of them are in it.

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,10 +42,7 @@ func (t *Retention) WithoutSnapshot(
 			"company_id": companyID, "last_day": last.UTC().AddDate(0, 0, 1).Format(time.DateOnly), // a store's day may begin before UTC's
 			"after_day": after.DayOrFirst(), "after_at": after.CreatedAt, "after_id": after.OrderID, "most": limit,
 		}))
-	if err != nil {
-		return nil, fmt.Errorf("read orders to snapshot: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "read orders to snapshot")
 }
 
 var withoutSnapshotSince = `
@@ -65,19 +61,13 @@ func (t *Retention) WithoutSnapshotSince(
 ) ([]facts.SnapshotCandidate, error) {
 	list, err := postgres.Collect(ctx, t.tx, pgx.RowToStructByPos[facts.SnapshotCandidate], withoutSnapshotSince,
 		spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID, "since": since, "most": limit}))
-	if err != nil {
-		return nil, fmt.Errorf("read orders to snapshot: %w", err)
-	}
-	return list, nil
+	return list, postgres.Wrapf(err, "read orders to snapshot")
 }
 
 // CountWithoutSnapshot counts the orders without a snapshot that were created in one of the spans.
 func (t *Retention) CountWithoutSnapshot(ctx context.Context, companyID string, spans []facts.Span) (int, error) {
 	n, err := postgres.One(ctx, t.tx, pgx.RowTo[int], countWithoutSnapshot, spanRows.Args(spans, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return 0, fmt.Errorf("count orders to snapshot: %w", err)
-	}
-	return n, nil
+	return n, postgres.Wrapf(err, "count orders to snapshot")
 }
 
 var countWithoutSnapshot = `select count(*)::int from orders o where o.company_id = @company_id and ` + noSnapshot
