@@ -1,6 +1,10 @@
 package postgres
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // The orders of a key are found by the primary key of order_key, which begins with its column
 // digest: facts.KeyDigest, which has the company in it, and in its last two bits the number of
@@ -33,4 +37,15 @@ func CountByOneSecret(rows string) string {
 	return `(select coalesce(max(n), 0) from (
 		select count(distinct key) as n from (` + rows + `) d
 		group by case when get_byte(key, 0) in (2, 3) then substring(key from length(key) - 1) end) m)`
+}
+
+// ErasedUntil returns, of the digests of keys (facts.ErasedDigest), those of erased persons,
+// and until when the person's events were erased, by digest.
+func ErasedUntil(ctx context.Context, q Querier, companyID string, digests [][]byte) (map[string]time.Time, error) {
+	until := map[string]time.Time{}
+	var digest []byte
+	var at time.Time
+	err := Each(ctx, q, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil },
+		`select digest, erased_at from erased_key where company_id = $1 and digest = any($2::bytea[])`, companyID, digests)
+	return until, err
 }

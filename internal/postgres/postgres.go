@@ -188,6 +188,25 @@ func Collect[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], sql s
 	return pgx.CollectRows(rows, scan)
 }
 
+// Each reads each row of a query into the same places, and calls f after each.
+func Each(ctx context.Context, q Querier, into []any, f func() error, sql string, args ...any) error {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, into, f)
+	return err
+}
+
+// Map reads a query's rows, which have two columns: the second by the first.
+func Map[K comparable, V any](ctx context.Context, q Querier, sql string, args ...any) (map[K]V, error) {
+	values := map[K]V{}
+	var key K
+	var value V
+	err := Each(ctx, q, []any{&key, &value}, func() error { values[key] = value; return nil }, sql, args...)
+	return values, err
+}
+
 // ZeroIfNull scans a timestamp that may be null into t; null is the zero time.
 func ZeroIfNull(t *time.Time) pgtype.TimestamptzScanner { return &nullTime{t} }
 

@@ -51,15 +51,6 @@ func (t Tx) UnpackOrder(stored []byte) (wire.Order, error) {
 // Cases reads orders and the visitors to whom each of their keys leads, ordered by
 // order id. An unknown order is left out. Case.Visitors stays empty: see Visitors.
 func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
-	rows, err := t.tx.Query(ctx, `
-		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body,
-			(select array_agg(p.influencer_id::text) from self_purchase p where p.company_id = @company_id and p.order_id = o.order_id)
-		from orders o left join evidence_snapshot s on s.company_id = o.company_id and s.order_id = o.order_id
-		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read orders: %w", err)
-	}
 	var list []*facts.Case
 	byID := map[string]*facts.Case{}
 	var id string
@@ -68,26 +59,31 @@ func (t Tx) Cases(ctx context.Context, companyID string, limits facts.Limits, or
 	var path []byte
 	var self []string
 	var open []*facts.Case // without a snapshot
-	if _, err := pgx.ForEachRow(rows,
-		[]any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&snapshotAt), &path, &self}, func() (err error) {
-			c := &facts.Case{ApprovedSince: approved, SelfPurchases: self}
-			if c.Order, err = t.UnpackOrder(body); err != nil {
-				return fmt.Errorf("order %s: %w", id, err)
-			}
-			if path == nil {
-				open = append(open, c)
-			} else if err := readSnapshot(c, id, snapshotAt, path); err != nil {
-				return err
-			}
-			list, byID[id] = append(list, c), c
-			return nil
-		}); err != nil {
+	into := []any{&id, &body, postgres.ZeroIfNull(&approved), postgres.ZeroIfNull(&snapshotAt), &path, &self}
+	if err := postgres.Each(ctx, t.tx, into, func() (err error) {
+		c := &facts.Case{ApprovedSince: approved, SelfPurchases: self}
+		if c.Order, err = t.UnpackOrder(body); err != nil {
+			return fmt.Errorf("order %s: %w", id, err)
+		}
+		if path == nil {
+			open = append(open, c)
+		} else if err := readSnapshot(c, id, snapshotAt, path); err != nil {
+			return err
+		}
+		list, byID[id] = append(list, c), c
+		return nil
+	}, `
+		select o.order_id, o.body, o.approved_since, s.snapshot_at, s.body,
+			(select array_agg(p.influencer_id::text) from self_purchase p where p.company_id = @company_id and p.order_id = o.order_id)
+		from orders o left join evidence_snapshot s on s.company_id = o.company_id and s.order_id = o.order_id
+		where o.company_id = @company_id and o.order_id = any(@order_ids) order by o.order_id`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs}); err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
 	if err := t.keys(ctx, companyID, limits, open); err != nil {
 		return nil, fmt.Errorf("read keys of orders: %w", err)
 	}
-	err = t.decisions(ctx, companyID, orderIDs, byID)
+	err := t.decisions(ctx, companyID, orderIDs, byID)
 	return list, postgres.Wrapf(err, "read decisions about orders")
 }
 
@@ -141,23 +137,18 @@ func (t Tx) acceptedEvents(ctx context.Context, companyID string, d *facts.Decis
 	if d.Decision != commerce.EvidenceAccept || len(ids) == 0 {
 		return nil
 	}
-	rows, err := t.tx.Query(ctx, `
-		select `+StoredColumns+` from unnest(@ids::uuid[]) as i (id)
-		join event_fact f on f.company_id = @company_id and f.event_id = i.id and f.visitor is not null and f.class > 0`,
-		pgx.NamedArgs{"company_id": companyID, "ids": ids})
-	if err != nil {
-		return err
-	}
 	var s facts.StoredEvent
-	_, err = pgx.ForEachRow(rows, Into(&s), func() error {
+	return postgres.Each(ctx, t.tx, Into(&s), func() error {
 		e, err := s.Read()
 		if err != nil {
 			return fmt.Errorf("an accepted event: %w", err)
 		}
 		d.Events = append(d.Events, e)
 		return nil
-	})
-	return err
+	}, `
+		select `+StoredColumns+` from unnest(@ids::uuid[]) as i (id)
+		join event_fact f on f.company_id = @company_id and f.event_id = i.id and f.visitor is not null and f.class > 0`,
+		pgx.NamedArgs{"company_id": companyID, "ids": ids})
 }
 
 // StoredColumns are the columns of event_fact f of which a decision reads an event.
@@ -272,16 +263,10 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 		}
 	}
 	reached := make([]facts.KeyReach, len(requests))
-	rows, err := t.tx.Query(ctx, readKeys, keyRows.Args(requests, pgx.NamedArgs{
-		"company_id": companyID, "most_orders": limits.Orders + 1, "most_observations": (limits.Visitors + 1) * days(limits),
-	}))
-	if err != nil {
-		return err
-	}
 	var n int32
 	var k facts.KeyReach
 	var visitors [][]byte
-	if _, err = pgx.ForEachRow(rows, []any{&n, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
+	if err := postgres.Each(ctx, t.tx, []any{&n, &k.Orders, &k.DayVisitors, &visitors}, func() (err error) {
 		k.Key, k.Holds, k.Visitors = requests[n].key, requests[n].holds, make([]string, len(visitors))
 		for i, v := range visitors {
 			if k.Visitors[i], err = packed.Text(v); err != nil {
@@ -291,7 +276,9 @@ func (t Tx) keys(ctx context.Context, companyID string, limits facts.Limits, lis
 		slices.Sort(k.Visitors)
 		reached[n] = k
 		return nil
-	}); err != nil {
+	}, readKeys, keyRows.Args(requests, pgx.NamedArgs{
+		"company_id": companyID, "most_orders": limits.Orders + 1, "most_observations": (limits.Visitors + 1) * days(limits),
+	})); err != nil {
 		return err
 	}
 	for _, c := range list {

@@ -23,14 +23,8 @@ func NewReader(db *postgres.DB) *Reader { return &Reader{db: db} }
 // Revisions returns the rules' revision of each company, by company id. Unknown
 // companies are left out.
 func (r *Reader) Revisions(ctx context.Context, companyIDs []string) (map[string]int64, error) {
-	rows, err := r.db.Pool().Query(ctx, `select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: rule revisions: %w", postgres.Translate(err))
-	}
-	revisions := map[string]int64{}
-	var id string
-	var rev int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &rev}, func() error { revisions[id] = rev; return nil })
+	revisions, err := postgres.Map[string, int64](ctx, r.db.Pool(),
+		`select company_id, rules_rev from company where company_id = any($1)`, companyIDs)
 	return revisions, postgres.Wrapf(postgres.Translate(err), "postgres: rule revisions")
 }
 
@@ -180,18 +174,13 @@ func readOf(ctx context.Context, tx pgx.Tx, rules *facts.Rules, sql string, colu
 	for i, f := range rules.Influencers {
 		place[f.ID] = i
 	}
-	rows, err := tx.Query(ctx, sql, rules.CompanyID)
-	if err != nil {
-		return err
-	}
 	var id string
-	_, err = pgx.ForEachRow(rows, append([]any{&id}, columns...), func() error {
+	return postgres.Each(ctx, tx, append([]any{&id}, columns...), func() error {
 		if i, known := place[id]; known {
 			take(&rules.Influencers[i])
 		}
 		return nil
-	})
-	return err
+	}, sql, rules.CompanyID)
 }
 
 // readIdentities reads the keys that tell one influencer from all others.

@@ -12,6 +12,7 @@ import (
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/identity"
 	"github.com/tributary-io/tributary/internal/packed"
+	"github.com/tributary-io/tributary/internal/postgres"
 )
 
 // readSame finds by which other ids visitors were named while the hashing secret was being rotated: one
@@ -61,15 +62,9 @@ func (t Tx) same(ctx context.Context, companyID string, limits facts.Limits, lis
 	if len(visitors) == 0 {
 		return nil
 	}
-	rows, err := t.tx.Query(ctx, readSame, pgx.NamedArgs{
-		"company_id": companyID, "visitors": visitors, "first_day": first, "last_day": last, "most": 3 * days(limits),
-	})
-	if err != nil {
-		return fmt.Errorf("read other ids of visitors: %w", err)
-	}
 	var groups [][]string
 	var id, other []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &other}, func() error {
+	if err := postgres.Each(ctx, t.tx, []any{&id, &other}, func() error {
 		a, errA := packed.Text(id)
 		b, errB := packed.Text(other)
 		if errA != nil || errB != nil {
@@ -77,6 +72,8 @@ func (t Tx) same(ctx context.Context, companyID string, limits facts.Limits, lis
 		}
 		groups = joinedWith(groups, a, b)
 		return nil
+	}, readSame, pgx.NamedArgs{
+		"company_id": companyID, "visitors": visitors, "first_day": first, "last_day": last, "most": 3 * days(limits),
 	}); err != nil {
 		return fmt.Errorf("read other ids of visitors: %w", err)
 	}

@@ -266,19 +266,14 @@ func (t Tx) identities(ctx context.Context, companyID string, limits facts.Limit
 	if len(requests) == 0 {
 		return nil
 	}
-	rows, err := t.tx.Query(ctx, countIdentities, requestRows.Args(requests, pgx.NamedArgs{
-		"company_id": companyID, "most_identities": (limits.Identities + 1) * days(limits), "most_carts": (limits.Carts + 1) * days(limits),
-	}))
-	if err != nil {
-		return err
-	}
 	var n int32
 	var v facts.Visitor
-	_, err = pgx.ForEachRow(rows, []any{&n, &v.Customers, &v.Emails, &v.Phones, &v.CartNos, &v.Carts, &v.Verified}, func() error {
+	return postgres.Each(ctx, t.tx, []any{&n, &v.Customers, &v.Emails, &v.Phones, &v.CartNos, &v.Carts, &v.Verified}, func() error {
 		for _, to := range into[n] {
 			to.Customers, to.Emails, to.Phones, to.CartNos, to.Carts, to.Verified = v.Customers, v.Emails, v.Phones, v.CartNos, v.Carts, v.Verified
 		}
 		return nil
-	})
-	return err
+	}, countIdentities, requestRows.Args(requests, pgx.NamedArgs{
+		"company_id": companyID, "most_identities": (limits.Identities + 1) * days(limits), "most_carts": (limits.Carts + 1) * days(limits),
+	}))
 }

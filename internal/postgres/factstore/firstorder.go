@@ -50,7 +50,23 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 			return nil, fmt.Errorf("read first orders: %w", err)
 		}
 	}
-	rows, err := t.tx.Query(ctx, `
+	var list []facts.FirstOrderCandidate
+	var c facts.FirstOrderCandidate
+	var kind *int16
+	var k facts.CustomerKey
+	err := postgres.Each(ctx, t.tx, []any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
+		if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
+			list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
+		}
+		if kind == nil {
+			return nil
+		}
+		var err error
+		k.Kind, err = facts.KindOf(*kind)
+		last := &list[len(list)-1]
+		last.Keys = append(last.Keys, k)
+		return err
+	}, `
 		select i.order_id, o.created_at, o.sent_first, o.test is true, k.kind, coalesce(c.orders, 0), coalesce(f.order_id, ''),
 		coalesce(f.created_at, o.created_at)
 		from unnest(@order_ids::text[]) with ordinality as i (order_id, n)
@@ -74,27 +90,6 @@ func (t *Tx) FirstOrderCandidates(ctx context.Context, companyID string, orderID
 		order by i.n`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs, "kinds": facts.Codes(kinds), "most_orders": limits.Orders + 1,
 			"before": limits.Window, "after": limits.ObservationsAfter})
-	if err != nil {
-		return nil, fmt.Errorf("read first orders: %w", err)
-	}
-	var list []facts.FirstOrderCandidate
-	var c facts.FirstOrderCandidate
-	var kind *int16
-	var k facts.CustomerKey
-	_, err = pgx.ForEachRow(rows,
-		[]any{&c.OrderID, &c.CreatedAt, &c.Sent, &c.Test, &kind, &k.Orders, &k.FirstID, &k.FirstAt}, func() error {
-			if len(list) == 0 || list[len(list)-1].OrderID != c.OrderID {
-				list = append(list, facts.FirstOrderCandidate{OrderID: c.OrderID, CreatedAt: c.CreatedAt, Sent: c.Sent, Test: c.Test})
-			}
-			if kind == nil {
-				return nil
-			}
-			var err error
-			k.Kind, err = facts.KindOf(*kind)
-			last := &list[len(list)-1]
-			last.Keys = append(last.Keys, k)
-			return err
-		})
 	return list, postgres.Wrapf(err, "read first orders")
 }
 

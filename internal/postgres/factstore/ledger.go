@@ -16,20 +16,15 @@ func (t *Tx) Ledgers(ctx context.Context, companyID string, orderIDs []string) (
 	if len(orderIDs) == 0 {
 		return nil, nil
 	}
-	rows, err := t.tx.Query(ctx, `
+	entries := map[string][]ledger.Entry{}
+	var id string
+	var e ledger.Entry
+	into := []any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn}
+	err := postgres.Each(ctx, t.tx, into, func() error { entries[id] = append(entries[id], e); return nil }, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
 		currency, payable_on::text
 		from ledger_entry where company_id = @company_id and order_id = any(@order_ids) order by order_id, entry`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read ledgers: %w", err)
-	}
-	entries := map[string][]ledger.Entry{}
-	var id string
-	var e ledger.Entry
-	_, err = pgx.ForEachRow(rows,
-		[]any{&id, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency, &e.PayableOn},
-		func() error { entries[id] = append(entries[id], e); return nil })
 	return entries, postgres.Wrapf(err, "read ledgers")
 }
 

@@ -125,20 +125,10 @@ func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []fa
 
 // Versions returns all stored versions of orders, by order id; of one order oldest first.
 func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) (map[string][]facts.StoredVersion, error) {
-	rows, err := t.tx.Query(ctx, `
-		select order_id, version_at, accepted_at, content_hash, body
-		from order_version where company_id = @company_id and order_id = any(@order_ids)
-		union all
-		select order_id, version_at, accepted_at, content_hash, body
-		from orders where company_id = @company_id and order_id = any(@order_ids) and accepted_at is not null
-		order by 1, 2, 3, 4`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read versions of orders: %w", err)
-	}
 	versions := map[string][]facts.StoredVersion{}
 	var id string
 	var v facts.StoredVersion
-	_, err = pgx.ForEachRow(rows, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
+	err := postgres.Each(ctx, t.tx, []any{&id, &v.At, &v.AcceptedAt, &v.ContentHash, &v.Packed}, func() (err error) {
 		read := facts.StoredVersion{At: v.At.UTC(), AcceptedAt: v.AcceptedAt.UTC(), ContentHash: bytes.Clone(v.ContentHash),
 			Packed: bytes.Clone(v.Packed)}
 		if read.Order, err = facts.UnpackOrder(read.Packed); err != nil {
@@ -146,7 +136,13 @@ func (t *Tx) Versions(ctx context.Context, companyID string, orderIDs []string) 
 		}
 		versions[id] = append(versions[id], read)
 		return nil
-	})
+	}, `
+		select order_id, version_at, accepted_at, content_hash, body
+		from order_version where company_id = @company_id and order_id = any(@order_ids)
+		union all
+		select order_id, version_at, accepted_at, content_hash, body
+		from orders where company_id = @company_id and order_id = any(@order_ids) and accepted_at is not null
+		order by 1, 2, 3, 4`, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	return versions, postgres.Wrapf(err, "read versions of orders")
 }
 

@@ -1,7 +1,6 @@
 package factstore
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -17,16 +16,9 @@ import (
 
 // OutcomeHashes returns the hashes of orders' stored outcomes, by order id.
 func (t *Tx) OutcomeHashes(ctx context.Context, companyID string, orderIDs []string) (map[string][]byte, error) {
-	rows, err := t.tx.Query(ctx, `
+	hashes, err := postgres.Map[string, []byte](ctx, t.tx, `
 		select order_id, outcome_hash from payout where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read hashes of outcomes: %w", err)
-	}
-	hashes := map[string][]byte{}
-	var id string
-	var hash []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &hash}, func() error { hashes[id] = bytes.Clone(hash); return nil })
 	return hashes, postgres.Wrapf(err, "read hashes of outcomes")
 }
 

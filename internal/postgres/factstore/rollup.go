@@ -2,7 +2,6 @@ package factstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,19 +21,15 @@ func (t *Tx) CountedOrders(ctx context.Context, companyID string, orderIDs []str
 	if len(orderIDs) == 0 {
 		return nil, nil
 	}
-	rows, err := t.tx.Query(ctx, countedOrders, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read what is counted of orders: %w", err)
-	}
 	counted := make(map[string]rollup.Counted, len(orderIDs))
 	var id string
 	var first *bool
 	var body []byte
-	_, err = pgx.ForEachRow(rows, []any{&id, &first, &body}, func() error {
+	err := postgres.Each(ctx, t.tx, []any{&id, &first, &body}, func() error {
 		o, err := t.UnpackOrder(body)
 		counted[id] = rollup.Counted{First: first, Items: o.Items.Or(nil)}
 		return err
-	})
+	}, countedOrders, pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	return counted, postgres.Wrapf(err, "read what is counted of orders")
 }
 

@@ -43,18 +43,14 @@ var putShoppers = `
 func (t *Tx) InsertShoppers(
 	ctx context.Context, companyID string, shoppers []facts.Shopper,
 ) (stored map[facts.ShopperKey]facts.Stage, err error) {
-	rows, err := t.tx.Query(ctx, insertShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return nil, fmt.Errorf("insert visitors of days: %w", err)
-	}
 	inserted := make(map[facts.ShopperKey]bool, len(shoppers))
 	var key facts.ShopperKey
 	var visitor []byte
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject}, func() error {
+	if err := postgres.Each(ctx, t.tx, []any{postgres.Day(&key.Day), &visitor, &key.Subject}, func() error {
 		key.Visitor = string(visitor)
 		inserted[key] = true
 		return nil
-	}); err != nil {
+	}, insertShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID})); err != nil {
 		return nil, fmt.Errorf("insert visitors of days: %w", err)
 	}
 	var others []facts.Shopper
@@ -71,19 +67,15 @@ func (t *Tx) InsertShoppers(
 
 // shoppers returns how far the visitors of keys have come, by key.
 func (t *Tx) shoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) (map[facts.ShopperKey]facts.Stage, error) {
-	rows, err := t.tx.Query(ctx, storedShoppers, shopperRows[:3].Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return nil, fmt.Errorf("read visitors of days: %w", err)
-	}
 	stored := map[facts.ShopperKey]facts.Stage{}
 	var key facts.ShopperKey
 	var visitor []byte
 	var stages facts.Stage
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&key.Day), &visitor, &key.Subject, &stages}, func() error {
+	err := postgres.Each(ctx, t.tx, []any{postgres.Day(&key.Day), &visitor, &key.Subject, &stages}, func() error {
 		key.Visitor = string(visitor)
 		stored[key] = stages
 		return nil
-	})
+	}, storedShoppers, shopperRows[:3].Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
 	return stored, postgres.Wrapf(err, "read visitors of days")
 }
 

@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,18 +39,10 @@ const shopOrders = `shop_order o join connection c on c.company_id = o.company_i
 
 // SentOrders returns which of some orders came from a connection's shop, and whether each was last sent as one that earns nothing.
 func (s *Store) SentOrders(ctx context.Context, companyID, id string, ids []string) (map[string]bool, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (o commerce.SentOrder, err error) {
-		return o, row.Scan(&o.OrderID, &o.NoCommission)
-	}, `select o.order_id, o.no_commission from `+shopOrders+` and o.order_id = any(@ids)`,
+	sent, err := postgres.Map[string, bool](ctx, s.db.Pool(),
+		`select o.order_id, o.no_commission from `+shopOrders+` and o.order_id = any(@ids)`,
 		pgx.NamedArgs{"company_id": companyID, "id": id, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("postgres: orders sent by connection %.26s: %w", id, postgres.Translate(err))
-	}
-	sent := make(map[string]bool, len(list))
-	for _, o := range list {
-		sent[o.OrderID] = o.NoCommission
-	}
-	return sent, nil
+	return sent, postgres.Wrapf(postgres.Translate(err), "postgres: orders sent by connection %.26s", id)
 }
 
 // OrdersOfShop returns orders that came from a connection's shop and were created in [from, to), by that time and their ids, after

@@ -55,17 +55,14 @@ func (s *Store) BeginExport(ctx context.Context, e *commerce.Export) error {
 // ExportedDays returns the days of an export that have, or may have, a file, by YYYY-MM-DD.
 func (s *Store) ExportedDays(ctx context.Context, e commerce.Export) (map[string]commerce.ExportedDay, error) {
 	days := map[string]commerce.ExportedDay{}
-	rows, err := s.db.Pool().Query(ctx, `
+	var day string
+	var d commerce.ExportedDay
+	err := postgres.Each(ctx, s.db.Pool(), []any{&day, &d.Digest, &d.Rows, &d.Bytes, &d.Modified}, func() error {
+		days[day], d.Digest = d, nil
+		return nil
+	}, `
 		select to_char(day, 'YYYY-MM-DD'), digest, coalesce(rows, 0), coalesce(bytes, 0), coalesce(modified, 0) from export_day
 		where company_id = @company_id and export_id = @export_id::uuid and kind = @kind`, exportArgs(&e))
-	if err == nil {
-		var day string
-		var d commerce.ExportedDay
-		_, err = pgx.ForEachRow(rows, []any{&day, &d.Digest, &d.Rows, &d.Bytes, &d.Modified}, func() error {
-			days[day], d.Digest = d, nil
-			return nil
-		})
-	}
 	return days, postgres.Wrapf(postgres.Translate(err), "postgres: exported days")
 }
 

@@ -73,14 +73,12 @@ func (s *Store) lackingContacts(ctx context.Context, companyID, country string, 
 		all = append(all, c.InfluencerID)
 	}
 	known := map[string]bool{}
-	_, err = postgres.Collect(ctx, s.db.Pool(), func(row pgx.CollectableRow) (none struct{}, err error) {
-		var id string
-		var kind int16
-		var key []byte
-		if err = row.Scan(&id, &kind, &key); err == nil {
-			known[fmt.Sprint(id, kind, key)] = true
-		}
-		return none, err
+	var id string
+	var kind int16
+	var key []byte
+	err = postgres.Each(ctx, s.db.Pool(), []any{&id, &kind, &key}, func() error {
+		known[fmt.Sprint(id, kind, key)] = true
+		return nil
 	}, `select influencer_id::text, kind, key from influencer_identity
 		where company_id = @company_id and influencer_id = any(@ids::uuid[]) and until is null`,
 		pgx.NamedArgs{"company_id": companyID, "ids": notNil(all)})

@@ -290,14 +290,7 @@ func (s *Store) MailEndpoint(ctx context.Context, companyID, endpointID string) 
 
 // MailPartners returns the names of influencers, by id: those that are there.
 func (s *Store) MailPartners(ctx context.Context, companyID string, ids []string) (map[string]string, error) {
-	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[]string], `
-		select array[influencer_id::text, name] from influencer where company_id = $1 and influencer_id::text = any($2)`, companyID, ids)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: influencers to mail: %w", postgres.Translate(err))
-	}
-	names := make(map[string]string, len(list))
-	for _, one := range list {
-		names[one[0]] = one[1]
-	}
-	return names, nil
+	names, err := postgres.Map[string, string](ctx, s.db.Pool(), `
+		select influencer_id::text, name from influencer where company_id = $1 and influencer_id::text = any($2)`, companyID, ids)
+	return names, postgres.Wrapf(postgres.Translate(err), "postgres: influencers to mail")
 }

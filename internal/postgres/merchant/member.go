@@ -221,24 +221,24 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []accou
 		}
 		texts = append(texts, detail.CampaignID)
 	}
-	return s.names(ctx, `
-		select array[influencer_id::text, name] from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])
+	return postgres.Map[string, string](ctx, s.db.Pool(), `
+		select influencer_id::text, name from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])
 		union all
-		select array[campaign_id, name] from campaign where company_id = @company_id and campaign_id = any(@texts::text[])
+		select campaign_id, name from campaign where company_id = @company_id and campaign_id = any(@texts::text[])
 		union all
-		select array[cost_id::text, i.name] from cost c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		select cost_id::text, i.name from cost c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 		where c.company_id = @company_id and c.cost_id = any(@ids::uuid[])
 		union all
-		select array[coupon_id::text, i.name] from coupon c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
+		select coupon_id::text, i.name from coupon c join influencer i on i.company_id = c.company_id and i.influencer_id = c.influencer_id
 		where c.company_id = @company_id and c.coupon_id = any(@ids::uuid[])
 		union all
-		select array[statement_id::text, i.name] from statement t join influencer i on i.company_id = t.company_id
+		select statement_id::text, i.name from statement t join influencer i on i.company_id = t.company_id
 		and i.influencer_id = t.influencer_id
 		where t.company_id = @company_id and t.statement_id = any(@ids::uuid[])
 		union all
-		select array[person_id::text, email] from person where person_id = any(@people::uuid[])
+		select person_id::text, email from person where person_id = any(@people::uuid[])
 		union all
-		select array[invitation_id::text, n.email] from invitation n join company o using (store_id)
+		select invitation_id::text, n.email from invitation n join company o using (store_id)
 		where o.company_id = @company_id and n.invitation_id = any(@people::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": notNil(ids), "texts": notNil(texts), "people": notNil(people)})
 }
@@ -264,24 +264,12 @@ func (s *Store) actorNames(ctx context.Context, companyID string, actors map[str
 			keys = append(keys, id)
 		}
 	}
-	return s.names(ctx, namesOfActors, pgx.NamedArgs{"company_id": companyID, "people": people, "keys": keys})
+	return postgres.Map[string, string](ctx, s.db.Pool(), namesOfActors,
+		pgx.NamedArgs{"company_id": companyID, "people": people, "keys": keys})
 }
 
 // namesOfActors finds people and keys by their ids, so that indexes are used.
 const namesOfActors = `
-	select array['user/' || person_id::text, email] from person where person_id = any(@people::uuid[])
+	select 'user/' || person_id::text, email from person where person_id = any(@people::uuid[])
 	union all
-	select array['key/' || key_id, name] from api_key where company_id = @company_id and key_id = any(@keys::text[])`
-
-// names returns the second texts of a statement's rows, which are pairs, by the first.
-func (s *Store) names(ctx context.Context, sql string, args ...any) (map[string]string, error) {
-	rows, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowTo[[2]string], sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	names := make(map[string]string, len(rows))
-	for _, row := range rows {
-		names[row[0]] = row[1]
-	}
-	return names, nil
-}
+	select 'key/' || key_id, name from api_key where company_id = @company_id and key_id = any(@keys::text[])`

@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -105,20 +104,9 @@ func samePeople(ctx context.Context, q postgres.Querier, author commerce.Author,
 
 // LastPaid returns when a payment to influencers was last recorded, by their ids; those who were never paid are left out.
 func (s *Store) LastPaid(ctx context.Context, companyID string, influencerIDs []string) (map[string]time.Time, error) {
-	type paid struct {
-		InfluencerID string
-		At           time.Time
-	}
-	list, err := postgres.Collect(ctx, s.db.Pool(), pgx.RowToStructByPos[paid], `
+	last, err := postgres.Map[string, time.Time](ctx, s.db.Pool(), `
 		select s.influencer_id::text, max(p.recorded_at) from statement s
 		join statement_payment p on p.company_id = s.company_id and p.statement_id = s.statement_id and p.undone_rev is null
 		where s.company_id = $1 and s.influencer_id = any($2::uuid[]) group by s.influencer_id`, companyID, notNil(influencerIDs))
-	if err != nil {
-		return nil, fmt.Errorf("postgres: last payments of %s: %w", companyID, postgres.Translate(err))
-	}
-	last := make(map[string]time.Time, len(list))
-	for _, p := range list {
-		last[p.InfluencerID] = p.At
-	}
-	return last, nil
+	return last, postgres.Wrapf(postgres.Translate(err), "postgres: last payments of %s", companyID)
 }

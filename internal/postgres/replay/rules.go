@@ -94,13 +94,9 @@ func (s *Snapshot) copyTable(ctx context.Context, companyID string, t ruleTable,
 		}
 		return err
 	}
-	rows, err := s.tx.Query(ctx, read, pgx.NamedArgs{"company_id": companyID})
-	if err != nil {
-		return err
-	}
 	var page []string
 	var row string
-	if _, err := pgx.ForEachRow(rows, []any{&row}, func() error {
+	if err := postgres.Each(ctx, s.tx, []any{&row}, func() error {
 		page = append(page, row)
 		if len(page) < rulesPerPage {
 			return nil
@@ -108,7 +104,7 @@ func (s *Snapshot) copyTable(ctx context.Context, companyID string, t ruleTable,
 		err := put(page)
 		page = page[:0]
 		return err
-	}); err != nil {
+	}, read, pgx.NamedArgs{"company_id": companyID}); err != nil {
 		return err
 	}
 	return put(page)

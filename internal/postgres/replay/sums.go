@@ -59,17 +59,13 @@ func differentProducts(ctx context.Context, q postgres.Querier, companyID string
 	var all rollup.Sums
 	var day, currency string
 	var body []byte
-	rows, err := q.Query(ctx, `
-		select p.day, p.currency, o.body from payout p join orders o on o.company_id = p.company_id and o.order_id = p.order_id
-		where p.company_id = $1 and p.status = 0 and p.reason <> 'test_order'`, companyID)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&day), &currency, &body}, func() error {
+	if err := postgres.Each(ctx, q, []any{postgres.Day(&day), &currency, &body}, func() error {
 		o, err := facts.UnpackOrder(body)
 		all.AddProducts(day, currency, o.Items.Or(nil), 1)
 		return err
-	}); err != nil {
+	}, `
+		select p.day, p.currency, o.body from payout p join orders o on o.company_id = p.company_id and o.order_id = p.order_id
+		where p.company_id = $1 and p.status = 0 and p.reason <> 'test_order'`, companyID); err != nil {
 		return 0, err
 	}
 	left := map[rollup.ProductKey][]decimal.Decimal{}
@@ -78,23 +74,19 @@ func differentProducts(ctx context.Context, q postgres.Querier, companyID string
 	}
 	var key rollup.ProductKey
 	var sums [3]decimal.Decimal
-	if rows, err = q.Query(ctx, `select day, currency, item, orders, quantity, sales from product_day where company_id = $1`,
-		companyID); err != nil {
-		return 0, err
-	}
-	_, err = pgx.ForEachRow(rows,
-		[]any{postgres.Day(&key.Day), &key.Currency, &key.Item, &sums[rollup.ProductOrders], &sums[rollup.ProductQuantity],
-			&sums[rollup.ProductSales]}, func() error {
-			again := left[key]
-			delete(left, key)
-			for i, sum := range sums {
-				if again == nil && !sum.IsZero() || again != nil && !sum.Equal(again[i]) {
-					different++
-					break
-				}
+	into := []any{postgres.Day(&key.Day), &key.Currency, &key.Item, &sums[rollup.ProductOrders], &sums[rollup.ProductQuantity],
+		&sums[rollup.ProductSales]}
+	err = postgres.Each(ctx, q, into, func() error {
+		again := left[key]
+		delete(left, key)
+		for i, sum := range sums {
+			if again == nil && !sum.IsZero() || again != nil && !sum.Equal(again[i]) {
+				different++
+				break
 			}
-			return nil
-		})
+		}
+		return nil
+	}, `select day, currency, item, orders, quantity, sales from product_day where company_id = $1`, companyID)
 	return different + int64(len(left)), err
 }
 

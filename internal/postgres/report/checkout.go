@@ -149,15 +149,11 @@ func checkoutsOf(ctx context.Context, tx pgx.Tx, companyID string, zone *time.Lo
 	if len(days) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Query(ctx, checkoutInfluencers, checkoutDays.Args(days, pgx.NamedArgs{"company_id": companyID}))
-	if err != nil {
-		return nil, fmt.Errorf("read influencers of checkouts: %w", err)
-	}
 	var n int32
 	var id string
-	_, err = pgx.ForEachRow(rows, []any{&n, &id}, func() error {
+	err := postgres.Each(ctx, tx, []any{&n, &id}, func() error {
 		list[n].Influencers = append(list[n].Influencers, id)
 		return nil
-	})
+	}, checkoutInfluencers, checkoutDays.Args(days, pgx.NamedArgs{"company_id": companyID}))
 	return list, postgres.Wrapf(err, "read influencers of checkouts")
 }

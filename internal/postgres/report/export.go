@@ -160,11 +160,7 @@ func (x *ExportSnapshot) State(ctx context.Context, day string) (s ExportState, 
 // each calls f for each row of a day. into are the places of a row's columns.
 func (x *ExportSnapshot) each(ctx context.Context, day, query string, into []any, f func() error) error {
 	return x.ofDay(day, func(args pgx.NamedArgs) error {
-		rows, err := x.tx.Query(ctx, query, args)
-		if err == nil {
-			_, err = pgx.ForEachRow(rows, into, f)
-		}
-		return err
+		return postgres.Each(ctx, x.tx, into, f, query, args)
 	})
 }
 

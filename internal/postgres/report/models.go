@@ -17,6 +17,7 @@ import (
 
 	"github.com/tributary-io/tributary/internal/attribution"
 	"github.com/tributary-io/tributary/internal/models"
+	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/reports"
 )
 
@@ -368,7 +369,7 @@ func (p *pathReader) creditsOf(ctx context.Context, tally *models.Tally, known *
 // influencersOfChannels returns the ids of the influencers whose names are channels. Of
 // influencers who had a name one after another it is the last: a path has names alone.
 func (r *reading) influencersOfChannels(ctx context.Context) (map[string]string, error) {
-	return r.texts(ctx, `
+	return postgres.Map[string, string](ctx, r.tx, `
 		select distinct on (c.channel) c.channel, c.influencer_id
 		from (select distinct channel, influencer_id from credit_day
 			where company_id = $1 and day between $2::date and $3::date and influencer_id <> '') c

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/tributary-io/tributary/internal/fold"
 	"github.com/tributary-io/tributary/internal/postgres"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -34,14 +32,9 @@ var nonConvertingOfReport = `
 
 // nulls adds how many non-converting paths the report's days have.
 func (r *reading) nulls(ctx context.Context) error {
-	rows, err := r.tx.Query(ctx, nonConvertingOfReport, r.args(nonConvertingOfReport))
-	if err != nil {
-		return err
-	}
 	var n reports.NonConvertingPaths
-	_, err = pgx.ForEachRow(rows, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)}, func() error {
-		return nil
-	})
+	err := postgres.Each(ctx, r.tx, []any{&n.Journeys, &n.LeftOut, postgres.Day(&n.CountedUntil), postgres.Day(&n.FinalUntil)},
+		func() error { return nil }, nonConvertingOfReport, r.args(nonConvertingOfReport))
 	r.SetNonConverting(n)
 	return err
 }
@@ -56,13 +49,9 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) (err
 	if paths.renamed, err = r.presentNames(ctx); err != nil {
 		return err
 	}
-	rows, err := r.tx.Query(ctx, stepsOfPaths, r.args(stepsOfPaths))
-	if err != nil {
-		return err
-	}
 	var day int
 	var steps []byte
-	_, err = pgx.ForEachRow(rows, []any{&day, &steps}, func() error {
+	return postgres.Each(ctx, r.tx, []any{&day, &steps}, func() error {
 		tally := paths.tallies[paths.periods[day]]
 		if tally == nil {
 			return nil
@@ -92,8 +81,7 @@ func (r *reading) readNonConverting(ctx context.Context, paths *pathReader) (err
 			return fmt.Errorf("steps of non-converting paths of day %d: the stored text is broken", day)
 		}
 		return nil
-	})
-	return err
+	}, stepsOfPaths, r.args(stepsOfPaths))
 }
 
 // otherChannels is the name of all channels of non-converting paths together that are too many for
@@ -103,7 +91,7 @@ const otherChannels = "\x00"
 // presentNames returns the present names of influencers by the folded names that they had before: days that were counted
 // before a rename have the name of then.
 func (r *reading) presentNames(ctx context.Context) (map[string]string, error) {
-	return r.texts(ctx, `
+	return postgres.Map[string, string](ctx, r.tx, `
 		select f.name_folded, i.name from former_name f
 		join influencer i on i.company_id = f.company_id and i.influencer_id = f.influencer_id
 		where f.company_id = $1`, r.query.CompanyID)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/shopspring/decimal"
 
@@ -118,10 +117,6 @@ func (r *reading) addFrequentOfAll(ctx context.Context) (done bool, err error) {
 		months = append(months, month.Format(time.DateOnly))
 	}
 	args["months"] = months
-	rows, err := r.tx.Query(ctx, frequentPathsOfAll, args)
-	if err != nil {
-		return false, err
-	}
 	type frequent struct {
 		path []string
 		sums []decimal.Decimal
@@ -130,10 +125,10 @@ func (r *reading) addFrequentOfAll(ctx context.Context) (done bool, err error) {
 	var path []string
 	var orders, sales pgtype.Numeric
 	var sure bool
-	if _, err := pgx.ForEachRow(rows, []any{&path, &orders, &sales, &sure}, func() error {
+	if err := postgres.Each(ctx, r.tx, []any{&path, &orders, &sales, &sure}, func() error {
 		list = append(list, frequent{slices.Clone(path), []decimal.Decimal{decimalOf(orders), decimalOf(sales)}})
 		return nil
-	}); err != nil || !sure {
+	}, frequentPathsOfAll, args); err != nil || !sure {
 		return false, err
 	}
 	for _, f := range list {
@@ -196,15 +191,10 @@ func (r *reading) addFrequent(ctx context.Context, sql string, wholeMonths bool)
 	if _, has := args["ends"]; has {
 		args["ends"] = ends
 	}
-	rows, err := r.tx.Query(ctx, sql, args)
-	if err != nil {
-		return err
-	}
 	var period string
 	var path []string
 	var orders, sales pgtype.Numeric
-	_, err = pgx.ForEachRow(rows, []any{postgres.Day(&period), &path, &orders, &sales}, func() error {
+	return postgres.Each(ctx, r.tx, []any{postgres.Day(&period), &path, &orders, &sales}, func() error {
 		return r.addPath(period, path, []decimal.Decimal{decimalOf(orders), decimalOf(sales)})
-	})
-	return err
+	}, sql, args)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,16 +19,9 @@ var products = `
 
 // ProductNames returns the names of those of the products that are stored, by id.
 func (r *Reader) ProductNames(ctx context.Context, companyID string, productIDs []string) (map[string]string, error) {
-	list, err := postgres.Collect(ctx, r.db.Pool(), pgx.RowTo[[2]string],
-		`select array[product_id, name] from product where company_id = $1 and product_id = any($2::text[])`, companyID, productIDs)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: names of products of %s: %w", companyID, postgres.Translate(err))
-	}
-	names := make(map[string]string, len(list))
-	for _, row := range list {
-		names[row[0]] = row[1]
-	}
-	return names, nil
+	names, err := postgres.Map[string, string](ctx, r.db.Pool(),
+		`select product_id, name from product where company_id = $1 and product_id = any($2::text[])`, companyID, productIDs)
+	return names, postgres.Wrapf(postgres.Translate(err), "postgres: names of products of %s", companyID)
 }
 
 // Products lists a company's products by their ids, at most limit of them.

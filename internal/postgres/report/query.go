@@ -202,10 +202,6 @@ func (r *reading) columns(names ...string) []int {
 // add runs a statement that gives a period, as many texts as the report has dimensions,
 // and a number for each of the metrics named, and adds its rows to the report.
 func (r *reading) add(ctx context.Context, sql string, metrics ...string) error {
-	rows, err := r.tx.Query(ctx, sql, r.args(sql))
-	if err != nil {
-		return err
-	}
 	var period string
 	texts, numbers := make([]string, len(reports.SpecOf(r.query.Name).Dimensions)), make([]pgtype.Numeric, len(metrics))
 	into := []any{postgres.Day(&period)}
@@ -216,13 +212,12 @@ func (r *reading) add(ctx context.Context, sql string, metrics ...string) error 
 		into = append(into, &numbers[i])
 	}
 	columns, sums := r.columns(metrics...), make([]decimal.Decimal, len(metrics))
-	_, err = pgx.ForEachRow(rows, into, func() error {
+	return postgres.Each(ctx, r.tx, into, func() error {
 		for i, n := range numbers {
 			sums[i] = decimalOf(n)
 		}
 		return r.Add(period, slices.Clone(texts), columns, sums)
-	})
-	return err
+	}, sql, r.args(sql))
 }
 
 // decimalOf returns a number that is not null.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -140,14 +141,10 @@ func (r *Reader) nameAll(ctx context.Context, companyID string, report *fraud.Re
 			ids = append(ids, s.Influencer)
 		}
 	}
-	rows, err := r.db.Pool().Query(ctx,
+	names, err := postgres.Map[string, string](ctx, r.db.Pool(),
 		`select influencer_id::text, name from influencer where company_id = @company_id and influencer_id = any(@ids::uuid[])`,
 		pgx.NamedArgs{"company_id": companyID, "ids": ids})
-	if err != nil {
-		return err
-	}
-	var id, name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error { report.Names[id] = name; return nil })
+	maps.Copy(report.Names, names)
 	return err
 }
 

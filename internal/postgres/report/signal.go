@@ -53,24 +53,10 @@ func (r *Reader) StoredEvents(ctx context.Context, companyID string, eventIDs []
 	return ids, postgres.Wrapf(postgres.Translate(err), "postgres: stored events of %s", companyID)
 }
 
-// ErasedUntil returns, of the digests of keys (facts.ErasedDigest), those of erased persons,
-// and until when the person's events were erased, by digest.
+// ErasedUntil is postgres.ErasedUntil.
 func (r *Reader) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
-	fail := func(err error) (map[string]time.Time, error) {
-		return nil, fmt.Errorf("postgres: erased keys of %s: %w", companyID, postgres.Translate(err))
-	}
-	rows, err := r.db.Pool().Query(ctx,
-		`select digest, erased_at from erased_key where company_id = $1 and digest = any($2::bytea[])`, companyID, digests)
-	if err != nil {
-		return fail(err)
-	}
-	until := map[string]time.Time{}
-	var digest []byte
-	var at time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil }); err != nil {
-		return fail(err)
-	}
-	return until, nil
+	until, err := postgres.ErasedUntil(ctx, r.db.Pool(), companyID, digests)
+	return until, postgres.Wrapf(postgres.Translate(err), "postgres: erased keys of %s", companyID)
 }
 
 // HasOrders reports whether a company has orders: then some settings are fixed.

@@ -83,21 +83,9 @@ func (r *reading) costsOfInfluencers(ctx context.Context) error {
 
 // campaignNames returns the names of the campaigns that have costs, by their ids.
 func (r *reading) campaignNames(ctx context.Context) (map[string]string, error) {
-	return r.texts(ctx, `
+	return postgres.Map[string, string](ctx, r.tx, `
 		select distinct c.campaign_id, c.name from campaign c join cost k on k.company_id = c.company_id and k.campaign_id = c.campaign_id
 		where c.company_id = $1 and k.value_minor > 0`, r.query.CompanyID)
-}
-
-// texts returns the second texts of a statement's rows, which are pairs, by the first.
-func (r *reading) texts(ctx context.Context, sql string, args ...any) (map[string]string, error) {
-	rows, err := r.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	texts := map[string]string{}
-	var key, text string
-	_, err = pgx.ForEachRow(rows, []any{&key, &text}, func() error { texts[key] = text; return nil })
-	return texts, err
 }
 
 var creditsOfInfluencers = `
@@ -212,18 +200,14 @@ func (r *reading) products(ctx context.Context) error {
 // addItems adds the items that a statement gives. Their products are read apart: a join
 // would take the square of the rows where PostgreSQL does not know how many there are.
 func (r *reading) addItems(ctx context.Context, sql string) error {
-	rows, err := r.tx.Query(ctx, sql, r.args(sql))
-	if err != nil {
-		return err
-	}
 	var sold []itemSold
 	var i itemSold
 	var sales pgtype.Numeric
-	if _, err := pgx.ForEachRow(rows, []any{postgres.Day(&i.period), &i.item, &i.orders, &i.quantity, &sales}, func() error {
+	if err := postgres.Each(ctx, r.tx, []any{postgres.Day(&i.period), &i.item, &i.orders, &i.quantity, &sales}, func() error {
 		i.sales = decimalOf(sales)
 		sold = append(sold, i)
 		return nil
-	}); err != nil {
+	}, sql, r.args(sql)); err != nil {
 		return err
 	}
 	if len(sold) > reports.MaxRows {
@@ -260,13 +244,10 @@ func (r *reading) productsOf(ctx context.Context, sold []itemSold) (map[string]n
 			seen[i.item], items = true, append(items, i.item)
 		}
 	}
-	rows, err := r.tx.Query(ctx, productsOfItems, pgx.NamedArgs{"company_id": r.query.CompanyID, "items": items})
-	if err != nil {
-		return nil, err
-	}
 	products := make(map[string]namedProduct, len(items))
 	var item string
 	var p namedProduct
-	_, err = pgx.ForEachRow(rows, []any{&item, &p.id, &p.name}, func() error { products[item] = p; return nil })
+	err := postgres.Each(ctx, r.tx, []any{&item, &p.id, &p.name}, func() error { products[item] = p; return nil },
+		productsOfItems, pgx.NamedArgs{"company_id": r.query.CompanyID, "items": items})
 	return products, err
 }

@@ -133,17 +133,12 @@ func (r *reading) funnel(ctx context.Context) error {
 
 // addFunnel adds the rows that a statement of funnelOf gives.
 func (r *reading) addFunnel(ctx context.Context, sql string) error {
-	rows, err := r.tx.Query(ctx, sql, r.args(sql))
-	if err != nil {
-		return err
-	}
 	columns, period, p := r.columns("viewed", "added_to_cart", "began_checkout", "bought"), "", [3]string{}
 	counts := make([]int64, len(columns))
-	_, err = pgx.ForEachRow(rows,
-		[]any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}, func() error {
-			return r.AddCounts(period, []string{p[0], p[1], p[2]}, columns, counts)
-		})
-	return err
+	into := []any{postgres.Day(&period), &p[0], &p[1], &p[2], &counts[0], &counts[1], &counts[2], &counts[3]}
+	return postgres.Each(ctx, r.tx, into, func() error {
+		return r.AddCounts(period, []string{p[0], p[1], p[2]}, columns, counts)
+	}, sql, r.args(sql))
 }
 
 // LinkClicks returns how often short links were opened on each day of a span, both days

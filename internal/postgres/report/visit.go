@@ -102,16 +102,12 @@ func visits(ctx context.Context, tx pgx.Tx, companyID string, sales []fraud.Sale
 		return nil
 	}
 	events := make(map[string]facts.Event, len(ids))
-	rows, err := tx.Query(ctx, readVisits, pgx.NamedArgs{"company_id": companyID, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("read visits: %w", err)
-	}
 	var stored facts.StoredEvent
-	if _, err := pgx.ForEachRow(rows, cases.Into(&stored), func() error {
+	if err := postgres.Each(ctx, tx, cases.Into(&stored), func() error {
 		e, err := stored.Read()
 		events[stored.EventID.String()] = e
 		return err
-	}); err != nil {
+	}, readVisits, pgx.NamedArgs{"company_id": companyID, "ids": ids}); err != nil {
 		return fmt.Errorf("read visits: %w", err)
 	}
 	viewed, err := pagesOf(ctx, tx, companyID, sales, events)

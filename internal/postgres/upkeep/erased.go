@@ -3,7 +3,6 @@ package upkeep
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -60,18 +59,9 @@ func (t *Erasure) AddErasedKeys(ctx context.Context, companyID string, until tim
 		digestRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "erased_at": until}))
 }
 
-// ErasedUntil returns, of keys' digests, those of erased persons, and until when each was
-// erased.
+// ErasedUntil is postgres.ErasedUntil.
 func (t *Erasure) ErasedUntil(ctx context.Context, companyID string, digests [][]byte) (map[string]time.Time, error) {
-	until := map[string]time.Time{}
-	rows, err := t.tx.Query(ctx, `select digest, erased_at from erased_key where company_id = @company_id and digest = any(@digests)`,
-		pgx.NamedArgs{"company_id": companyID, "digests": digests})
-	if err != nil {
-		return nil, fmt.Errorf("read erased keys: %w", err)
-	}
-	var digest []byte
-	var at time.Time
-	_, err = pgx.ForEachRow(rows, []any{&digest, &at}, func() error { until[string(digest)] = at; return nil })
+	until, err := postgres.ErasedUntil(ctx, t.tx, companyID, digests)
 	return until, postgres.Wrapf(err, "read erased keys")
 }
 
@@ -79,22 +69,18 @@ func (t *Erasure) ErasedUntil(ctx context.Context, companyID string, digests [][
 // keys; nil where an erasure has found the order and has not come to it yet.
 func (t *Erasure) ErasedOrders(ctx context.Context, companyID string, orderIDs []string) (map[string]*facts.Surrogates, error) {
 	erased := map[string]*facts.Surrogates{}
-	rows, err := t.tx.Query(ctx, `
-		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
-		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read erased orders: %w", err)
-	}
 	var id string
 	var text *string
-	_, err = pgx.ForEachRow(rows, []any{&id, &text}, func() error {
+	err := postgres.Each(ctx, t.tx, []any{&id, &text}, func() error {
 		erased[id] = nil
 		if text == nil {
 			return nil
 		}
 		erased[id] = &facts.Surrogates{}
 		return json.Unmarshal([]byte(*text), erased[id])
-	})
+	}, `
+		select order_id, surrogates::text from erased_order where company_id = @company_id and order_id = any(@order_ids)`,
+		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
 	return erased, postgres.Wrapf(err, "read erased orders")
 }
 
@@ -119,15 +105,8 @@ func (t *Erasure) EraseLate(ctx context.Context, companyID string, orders []eras
 
 // SnapshotFirsts returns, of orders, those of which it is kept whether they are first.
 func (t *Erasure) SnapshotFirsts(ctx context.Context, companyID string, orderIDs []string) (map[string]*bool, error) {
-	firsts := map[string]*bool{}
-	rows, err := t.tx.Query(ctx, `
+	firsts, err := postgres.Map[string, *bool](ctx, t.tx, `
 		select order_id, is_first_order from snapshot_first where company_id = @company_id and order_id = any(@order_ids)`,
 		pgx.NamedArgs{"company_id": companyID, "order_ids": orderIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read kept first orders: %w", err)
-	}
-	var id string
-	var first *bool
-	_, err = pgx.ForEachRow(rows, []any{&id, &first}, func() error { firsts[id] = first; return nil })
 	return firsts, postgres.Wrapf(err, "read kept first orders")
 }

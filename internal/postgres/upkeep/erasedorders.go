@@ -54,23 +54,19 @@ func (t *Erasure) FindErasedVersions(
 		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "most": limit}).Scan(&last, &looked); err != nil {
 		return "", 0, fmt.Errorf("look for earlier orders of a person: %w", err)
 	}
-	rows, err := t.tx.Query(ctx, `
-		select order_id, body from order_version
-		where company_id = @company_id and order_id > @after and order_id <= @last and accepted_at <= @asked_at`,
-		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "last": last, "asked_at": e.AskedAt})
-	if err != nil {
-		return "", 0, fmt.Errorf("read earlier orders: %w", err)
-	}
 	var found []string
 	var id string
 	var body []byte
-	if _, err := pgx.ForEachRow(rows, []any{&id, &body}, func() error {
+	if err := postgres.Each(ctx, t.tx, []any{&id, &body}, func() error {
 		order, err := facts.UnpackOrder(body)
 		if err == nil && facts.InOrder(&order, keys) {
 			found = append(found, id)
 		}
 		return err
-	}); err != nil {
+	}, `
+		select order_id, body from order_version
+		where company_id = @company_id and order_id > @after and order_id <= @last and accepted_at <= @asked_at`,
+		pgx.NamedArgs{"company_id": companyID, "after": e.OrderID, "last": last, "asked_at": e.AskedAt}); err != nil {
 		return "", 0, fmt.Errorf("read earlier orders: %w", err)
 	}
 	slices.Sort(found)

@@ -116,20 +116,16 @@ func (t NonConvertingPaths) Begin(ctx context.Context, companyID string, due *no
 // their packed ids, and the packed id of the last one.
 func (t NonConvertingPaths) VisitorsOfDay(ctx context.Context, companyID, day string, after []byte,
 	limit int) (visitors []string, last []byte, err error) {
-	rows, err := t.tx.Query(ctx, `
-		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
-		limit @most`,
-		pgx.NamedArgs{"company_id": companyID, "day": day, "after": after, "most": limit})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read visitors of a day: %w", err)
-	}
 	last = after
 	var id []byte
-	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+	err = postgres.Each(ctx, t.tx, []any{&id}, func() error {
 		text, err := packed.Text(id)
 		visitors, last = append(visitors, text), append([]byte{}, id...)
 		return err
-	})
+	}, `
+		select visitor from shopper_day where company_id = @company_id and day = @day::date and visitor > @after and of = '' order by visitor
+		limit @most`,
+		pgx.NamedArgs{"company_id": companyID, "day": day, "after": after, "most": limit})
 	return visitors, last, postgres.Wrapf(err, "read visitors of a day")
 }
 

@@ -256,7 +256,11 @@ func SumAll(ctx context.Context, q postgres.Querier, companyID, statementID stri
 
 func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID string, sum *statements.Sum, limit int) (n int, err error) {
 	order, number := sum.Order, sum.Number
-	rows, err := q.Query(ctx, `
+	var e ledger.Entry
+	var printed string
+	into := []any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
+		postgres.Day(&e.PayableOn), &printed}
+	err = postgres.Each(ctx, q, into, func() error { n++; sum.Add(order, e, printed); return nil }, `
 		select order_id, entry, kind, coalesce(reverses, 0), influencer_id::text, coalesce(campaign_id, ''), cost_id::text, amount_minor,
 		currency, payable_on,
 		jsonb_build_array(day, base_minor, order_name, value_minor, var_fee, fixed_brl_minor, evidence, coupon_code)::text
@@ -264,15 +268,6 @@ func sumEntries(ctx context.Context, q postgres.Querier, companyID, statementID 
 		and (order_id collate "C", entry) > (@order::text, @number::int)
 		order by order_id collate "C", entry limit @most`,
 		pgx.NamedArgs{"company_id": companyID, "statement_id": statementID, "order": order, "number": number, "most": limit})
-	if err != nil {
-		return 0, fmt.Errorf("entries of a statement: %w", err)
-	}
-	var e ledger.Entry
-	var printed string
-	_, err = pgx.ForEachRow(rows,
-		[]any{&order, &e.Number, &e.Kind, &e.Reverses, &e.InfluencerID, &e.CampaignID, &e.CostID, &e.AmountMinor, &e.Currency,
-			postgres.Day(&e.PayableOn), &printed},
-		func() error { n++; sum.Add(order, e, printed); return nil })
 	return n, postgres.Wrapf(err, "entries of a statement")
 }
 
