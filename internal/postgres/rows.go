@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -50,4 +51,12 @@ func (r Rows[T]) Args(rows []T, others pgx.NamedArgs) pgx.NamedArgs {
 		args[c.name] = c.array(rows)
 	}
 	return args
+}
+
+// Exec is Exec of a statement about rows, with their arrays among its arguments. Without rows nothing is sent.
+func (r Rows[T]) Exec(ctx context.Context, tx pgx.Tx, what, sql string, rows []T, others pgx.NamedArgs) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return Exec(ctx, tx, what, sql, r.Args(rows, others))
 }

@@ -54,5 +54,5 @@ func (t *Tx) AuditUnpaid(ctx context.Context, companyID string, now time.Time, o
 		}
 		rows[i] = unpaidRow{o, id.String(), unpaidActions[o.Reason], string(detail)}
 	}
-	return t.exec(ctx, "audit unpaid orders", auditUnpaid, unpaidRows.Args(rows, map[string]any{"company_id": companyID, "now": now}))
+	return unpaidRows.Exec(ctx, t.tx, "audit unpaid orders", auditUnpaid, rows, map[string]any{"company_id": companyID, "now": now})
 }

@@ -100,10 +100,7 @@ var deleteEvents = `
 
 // DeleteEvents removes events.
 func (t *Tx) DeleteEvents(ctx context.Context, companyID string, events []facts.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "remove events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID}))
+	return idRows.Exec(ctx, t.tx, "remove events", deleteEvents, events, pgx.NamedArgs{"company_id": companyID})
 }
 
 // ReplaceEvents replaces the stored copies of events' ids.
@@ -111,7 +108,7 @@ func (t *Tx) ReplaceEvents(ctx context.Context, companyID string, events []facts
 	if len(events) == 0 {
 		return nil
 	}
-	if err := t.exec(ctx, "remove copies of events", deleteEvents, idRows.Args(events, pgx.NamedArgs{"company_id": companyID})); err != nil {
+	if err := idRows.Exec(ctx, t.tx, "remove copies of events", deleteEvents, events, pgx.NamedArgs{"company_id": companyID}); err != nil {
 		return err
 	}
 	_, err := t.InsertEvents(ctx, companyID, events)
@@ -142,10 +139,7 @@ var widenObservations = `
 // WidenObservations stores observations. A stored one gets the earlier first and the later
 // last instants of both.
 func (t *Tx) WidenObservations(ctx context.Context, companyID string, observations []facts.Observation) error {
-	if len(observations) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "store observations", widenObservations, observationRows.Args(observations, pgx.NamedArgs{"company_id": companyID}))
+	return observationRows.Exec(ctx, t.tx, "store observations", widenObservations, observations, pgx.NamedArgs{"company_id": companyID})
 }
 
 // EventsOfDay returns the events in which a visitor's day may have observations, at

@@ -33,9 +33,6 @@ var insertSnapshots = `
 
 // InsertSnapshots stores snapshots of orders that have none yet.
 func (t *Tx) InsertSnapshots(ctx context.Context, companyID string, snapshots []facts.EvidenceSnapshot) error {
-	if len(snapshots) == 0 {
-		return nil
-	}
 	rows := make([]storedSnapshot, len(snapshots))
 	for i, s := range snapshots {
 		text, err := json.Marshal(s.Path)
@@ -48,5 +45,5 @@ func (t *Tx) InsertSnapshots(ctx context.Context, companyID string, snapshots []
 		}
 		rows[i] = storedSnapshot{s.OrderID, s.SnapshotAt, body}
 	}
-	return t.exec(ctx, "store snapshots of orders", insertSnapshots, snapshotRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
+	return snapshotRows.Exec(ctx, t.tx, "store snapshots of orders", insertSnapshots, rows, pgx.NamedArgs{"company_id": companyID})
 }

@@ -105,7 +105,7 @@ var setFirstOrders = `
 // SetFirstOrders stores whether orders are their customers' first, of those that have an
 // outcome. WriteOutcomes stores it of the others.
 func (t *Tx) SetFirstOrders(ctx context.Context, companyID string, now time.Time, orders []facts.FirstOrder) error {
-	return t.exec(ctx, "store first orders", setFirstOrders, firstRows.Args(orders, pgx.NamedArgs{"company_id": companyID, "now": now}))
+	return firstRows.Exec(ctx, t.tx, "store first orders", setFirstOrders, orders, pgx.NamedArgs{"company_id": companyID, "now": now})
 }
 
 var followRows = postgres.Rows[digested[facts.OrderKey]]{

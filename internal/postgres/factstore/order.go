@@ -69,8 +69,8 @@ func (t *Tx) PutVersions(ctx context.Context, companyID string, versions map[str
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := t.exec(ctx, "store versions of orders", insertVersions,
-		versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID})); err != nil {
+	if err := versionRows.Exec(ctx, t.tx, "store versions of orders", insertVersions, rows,
+		pgx.NamedArgs{"company_id": companyID}); err != nil {
 		return err
 	}
 	return t.exec(ctx, "store that orders have several versions", forgetOnly, pgx.NamedArgs{"company_id": companyID, "order_ids": several})
@@ -95,7 +95,7 @@ func (t *Tx) ReplaceVersions(ctx context.Context, companyID string, versions map
 			rows = append(rows, versionRow{id, v})
 		}
 	}
-	return t.exec(ctx, "replace versions of orders", replaceVersions, versionRows.Args(rows, pgx.NamedArgs{"company_id": companyID}))
+	return versionRows.Exec(ctx, t.tx, "replace versions of orders", replaceVersions, rows, pgx.NamedArgs{"company_id": companyID})
 }
 
 var personalRows = postgres.Rows[facts.OrderVersion]{
@@ -117,10 +117,7 @@ var upsertPersonal = `
 // where it is newer than the stored one. Of versions with equal times the one with
 // the greater digest is newer, so that the order of arrival does not matter.
 func (t *Tx) UpsertPersonal(ctx context.Context, companyID string, versions []facts.OrderVersion) error {
-	if len(versions) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "store personal fields of orders", upsertPersonal, personalRows.Args(versions, pgx.NamedArgs{"company_id": companyID}))
+	return personalRows.Exec(ctx, t.tx, "store personal fields of orders", upsertPersonal, versions, pgx.NamedArgs{"company_id": companyID})
 }
 
 // Versions returns all stored versions of orders, by order id; of one order oldest first.
@@ -242,5 +239,5 @@ var keepTouches = `
 
 // KeepTouches stores the touches of decisions that are stored without any.
 func (t *Tx) KeepTouches(ctx context.Context, companyID string, decisions []facts.Decision) error {
-	return t.exec(ctx, "keep the touches of decisions", keepTouches, touchRows.Args(decisions, pgx.NamedArgs{"company_id": companyID}))
+	return touchRows.Exec(ctx, t.tx, "keep the touches of decisions", keepTouches, decisions, pgx.NamedArgs{"company_id": companyID})
 }

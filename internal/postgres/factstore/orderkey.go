@@ -79,15 +79,10 @@ func (t *Tx) ReplaceKeys(ctx context.Context, companyID string, orderIDs []strin
 		}
 	}
 	keys = withStoredHubs(keys, was)
-	if lost := without(was, keys); len(lost) > 0 {
-		if err := t.exec(ctx, "remove keys of orders", deleteKeys, keyRows.Args(keyRowsOf(companyID, lost), company)); err != nil {
-			return nil, err
-		}
+	if err := keyRows.Exec(ctx, t.tx, "remove keys of orders", deleteKeys, keyRowsOf(companyID, without(was, keys)), company); err != nil {
+		return nil, err
 	}
-	if got := without(keys, was); len(got) > 0 {
-		return was, t.exec(ctx, "store keys of orders", insertKeys, keyRows.Args(keyRowsOf(companyID, got), company))
-	}
-	return was, nil
+	return was, keyRows.Exec(ctx, t.tx, "store keys of orders", insertKeys, keyRowsOf(companyID, without(keys, was)), company)
 }
 
 // storedKey tells rows of order_key apart.
@@ -171,10 +166,7 @@ func (t *Tx) MarkHubs(ctx context.Context, companyID string, orderIDs []string, 
 		}
 		changed = append(changed, marked...)
 	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return t.exec(ctx, "store marks of hubs", insertKeys, keyRows.Args(keyRowsOf(companyID, changed), pgx.NamedArgs{"company_id": companyID}))
+	return keyRows.Exec(ctx, t.tx, "store marks of hubs", insertKeys, keyRowsOf(companyID, changed), pgx.NamedArgs{"company_id": companyID})
 }
 
 // digested is a row that asks for a key, with the key's digest.

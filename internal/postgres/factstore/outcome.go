@@ -156,8 +156,8 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 		}
 	}
 	company := pgx.NamedArgs{"company_id": companyID}
-	if err := t.exec(ctx, "store payouts", upsertPayouts,
-		payoutRows.Args(payouts, pgx.NamedArgs{"company_id": companyID, "now": now})); err != nil {
+	if err := payoutRows.Exec(ctx, t.tx, "store payouts", upsertPayouts, payouts,
+		pgx.NamedArgs{"company_id": companyID, "now": now}); err != nil {
 		return err
 	}
 	if len(keyed) > 0 || len(found) > 0 {
@@ -170,7 +170,7 @@ func (t *Tx) WriteOutcomes(ctx context.Context, companyID string, now time.Time,
 			return err
 		}
 	}
-	return t.exec(ctx, "store days of orders", setDays, dayRows.Args(outcomes, company))
+	return dayRows.Exec(ctx, t.tx, "store days of orders", setDays, outcomes, company)
 }
 
 // MarkProcessed notes that orders that have an outcome are processed now.

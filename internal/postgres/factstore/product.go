@@ -53,8 +53,8 @@ func (t *Tx) PutProducts(ctx context.Context, companyID string, products []facts
 		}
 	}
 	if err := t.exec(ctx, "remove variants", `delete from product_variant where company_id = @company_id and product_id = any(@product_ids)`,
-		pgx.NamedArgs{"company_id": companyID, "product_ids": newer}); err != nil || len(variants) == 0 {
+		pgx.NamedArgs{"company_id": companyID, "product_ids": newer}); err != nil {
 		return err
 	}
-	return t.exec(ctx, "store variants", insertVariants, variantRows.Args(variants, pgx.NamedArgs{"company_id": companyID}))
+	return variantRows.Exec(ctx, t.tx, "store variants", insertVariants, variants, pgx.NamedArgs{"company_id": companyID})
 }

@@ -137,18 +137,18 @@ func upsertPaths(table, day string) string {
 func (t *Tx) AddSums(ctx context.Context, companyID string, s *rollup.Sums) error {
 	company := pgx.NamedArgs{"company_id": companyID}
 	for _, add := range []func() error{
-		func() error { return addRows(ctx, t, "sum sales", addSales, saleRows, s.Sales(), company) },
-		func() error { return addRows(ctx, t, "sum credits", addChannels, channelRows, s.Credits(), company) },
-		func() error { return addRows(ctx, t, "sum products", addItems, itemRows, s.Products(), company) },
+		func() error { return saleRows.Exec(ctx, t.tx, "sum sales", addSales, s.Sales(), company) },
+		func() error { return channelRows.Exec(ctx, t.tx, "sum credits", addChannels, s.Credits(), company) },
+		func() error { return itemRows.Exec(ctx, t.tx, "sum products", addItems, s.Products(), company) },
 		func() error {
-			return addRows(ctx, t, "sum products by month", addItemMonths, itemRows, s.ProductMonths(), company)
+			return itemRows.Exec(ctx, t.tx, "sum products by month", addItemMonths, s.ProductMonths(), company)
 		},
-		func() error { return addRows(ctx, t, "sum paths", addPaths, pathRows, s.Paths(), company) },
+		func() error { return pathRows.Exec(ctx, t.tx, "sum paths", addPaths, s.Paths(), company) },
 		func() error {
-			return addRows(ctx, t, "sum paths by month", addPathMonths, pathRows, s.PathMonths(), company)
+			return pathRows.Exec(ctx, t.tx, "sum paths by month", addPathMonths, s.PathMonths(), company)
 		},
 		func() error {
-			return addRows(ctx, t, "sum steps by month", addJourneys, journeyRows, s.JourneyMonths(), company)
+			return journeyRows.Exec(ctx, t.tx, "sum steps by month", addJourneys, s.JourneyMonths(), company)
 		},
 	} {
 		if err := add(); err != nil {
@@ -156,12 +156,4 @@ func (t *Tx) AddSums(ctx context.Context, companyID string, s *rollup.Sums) erro
 		}
 	}
 	return nil
-}
-
-func addRows[K comparable](ctx context.Context, t *Tx, what, sql string, columns postgres.Rows[rollup.Row[K]], rows []rollup.Row[K],
-	company pgx.NamedArgs) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	return t.exec(ctx, what, sql, columns.Args(rows, company))
 }

@@ -81,7 +81,7 @@ func (t *Tx) shoppers(ctx context.Context, companyID string, shoppers []facts.Sh
 
 // PutShoppers adds stages to those of visitors' days.
 func (t *Tx) PutShoppers(ctx context.Context, companyID string, shoppers []facts.Shopper) error {
-	return t.exec(ctx, "store visitors of days", putShoppers, shopperRows.Args(shoppers, pgx.NamedArgs{"company_id": companyID}))
+	return shopperRows.Exec(ctx, t.tx, "store visitors of days", putShoppers, shoppers, pgx.NamedArgs{"company_id": companyID})
 }
 
 var trafficRows = postgres.Rows[facts.Traffic]{
@@ -109,10 +109,10 @@ func upsertTraffic(table, day string) string {
 // AddTraffic adds to the numbers of visitors by day and by month.
 func (t *Tx) AddTraffic(ctx context.Context, companyID string, traffic []facts.Traffic) error {
 	company := pgx.NamedArgs{"company_id": companyID}
-	if err := t.exec(ctx, "count visitors", addTraffic, trafficRows.Args(traffic, company)); err != nil {
+	if err := trafficRows.Exec(ctx, t.tx, "count visitors", addTraffic, traffic, company); err != nil {
 		return err
 	}
-	return t.exec(ctx, "count visitors by month", addTrafficMonths, trafficRows.Args(trafficMonths(traffic), company))
+	return trafficRows.Exec(ctx, t.tx, "count visitors by month", addTrafficMonths, trafficMonths(traffic), company)
 }
 
 // trafficMonths sums visitors' days by month, in the order of their keys.
@@ -146,5 +146,5 @@ var addClicks = `
 
 // AddClicks adds to the numbers of clicks by day.
 func (t *Tx) AddClicks(ctx context.Context, companyID string, clicks []facts.Clicks) error {
-	return t.exec(ctx, "count clicks", addClicks, clickRows.Args(clicks, pgx.NamedArgs{"company_id": companyID}))
+	return clickRows.Exec(ctx, t.tx, "count clicks", addClicks, clicks, pgx.NamedArgs{"company_id": companyID})
 }

@@ -128,8 +128,8 @@ func giveUpSome(ctx context.Context, tx pgx.Tx, companyID, id string) (parked in
 	for _, n := range numbers {
 		late = append(late, commerce.Sent{Number: n, State: commerce.MessageParked, Try: commerce.Try{At: now.UTC(), Failure: commerce.TryLate}})
 	}
-	if err := postgres.Exec(ctx, tx, "give up mails", storeSentMessages, attemptRows.Args(late, pgx.NamedArgs{"company_id": companyID,
-		"id": id, "tries": commerce.MaxTries})); err != nil || len(late) == mailAtOnce {
+	if err := attemptRows.Exec(ctx, tx, "give up mails", storeSentMessages, late, pgx.NamedArgs{"company_id": companyID,
+		"id": id, "tries": commerce.MaxTries}); err != nil || len(late) == mailAtOnce {
 		return len(late), err
 	}
 	_, err = tx.Exec(ctx, `update destination set next_at = $3 where company_id = $1 and destination_id = $2`, companyID, id, now)

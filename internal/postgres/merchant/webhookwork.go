@@ -150,8 +150,8 @@ func (s *Store) StoreSent(ctx context.Context, l commerce.ConnectLease, e commer
 func (s *Store) storeSent(ctx context.Context, l commerce.ConnectLease, e commerce.LeasedDestination, sent []commerce.Sent,
 	health commerce.DestinationHealth) error {
 	return s.asSenderTelling(ctx, l, e, health.Disable != "", func(tx pgx.Tx) error {
-		if err := postgres.Exec(ctx, tx, "store attempts", storeSentMessages, attemptRows.Args(sent, pgx.NamedArgs{"company_id": e.CompanyID,
-			"id": e.ID, "tries": commerce.MaxTries})); err != nil {
+		if err := attemptRows.Exec(ctx, tx, "store attempts", storeSentMessages, sent, pgx.NamedArgs{"company_id": e.CompanyID,
+			"id": e.ID, "tries": commerce.MaxTries}); err != nil {
 			return err
 		}
 		stored, err := tx.Exec(ctx, `

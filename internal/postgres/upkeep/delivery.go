@@ -31,10 +31,7 @@ var countDelivery = `
 
 // Count adds counts to the table delivery.
 func (t Delivery) Count(ctx context.Context, companyID string, counts []delivery.Count) error {
-	if len(counts) == 0 {
-		return nil
-	}
-	return postgres.Exec(ctx, t.tx, "count delivery", countDelivery, countRows.Args(counts, pgx.NamedArgs{"company_id": companyID}))
+	return countRows.Exec(ctx, t.tx, "count delivery", countDelivery, counts, pgx.NamedArgs{"company_id": companyID})
 }
 
 var sourceRows = postgres.Rows[delivery.SourceCount]{
@@ -52,10 +49,7 @@ var countSources = `
 
 // CountSources adds counts to the table delivery_source.
 func (t Delivery) CountSources(ctx context.Context, companyID string, counts []delivery.SourceCount) error {
-	if len(counts) == 0 {
-		return nil
-	}
-	return postgres.Exec(ctx, t.tx, "count sources", countSources, sourceRows.Args(counts, pgx.NamedArgs{"company_id": companyID}))
+	return sourceRows.Exec(ctx, t.tx, "count sources", countSources, counts, pgx.NamedArgs{"company_id": companyID})
 }
 
 var deliveryDayRows = postgres.Rows[delivery.StoredDay]{
@@ -84,8 +78,7 @@ func (t Delivery) Days(ctx context.Context, companyID string, days []delivery.St
 
 // PutDays stores how much is remembered of days.
 func (t Delivery) PutDays(ctx context.Context, companyID string, days []delivery.StoredDay) error {
-	return postgres.Exec(ctx, t.tx, "store days of the delivery ledger", putDeliveryDays,
-		deliveryDayRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+	return deliveryDayRows.Exec(ctx, t.tx, "store days of the delivery ledger", putDeliveryDays, days, pgx.NamedArgs{"company_id": companyID})
 }
 
 var seenRows = postgres.Rows[delivery.Seen]{
@@ -117,7 +110,7 @@ func (t Delivery) KnownSeen(ctx context.Context, companyID string, seen []delive
 
 // InsertSeen remembers ids.
 func (t Delivery) InsertSeen(ctx context.Context, companyID string, seen []delivery.Seen) error {
-	return postgres.Exec(ctx, t.tx, "remember what was counted", insertSeen, seenRows.Args(seen, pgx.NamedArgs{"company_id": companyID}))
+	return seenRows.Exec(ctx, t.tx, "remember what was counted", insertSeen, seen, pgx.NamedArgs{"company_id": companyID})
 }
 
 var streamRows = postgres.Rows[delivery.StoredStream]{
@@ -158,7 +151,7 @@ func (t Delivery) Streams(ctx context.Context, companyID string, streams []deliv
 
 // PutStreams stores streams.
 func (t Delivery) PutStreams(ctx context.Context, companyID string, streams []delivery.StoredStream) error {
-	return postgres.Exec(ctx, t.tx, "store streams", putStreams, streamRows.Args(streams, pgx.NamedArgs{"company_id": companyID}))
+	return streamRows.Exec(ctx, t.tx, "store streams", putStreams, streams, pgx.NamedArgs{"company_id": companyID})
 }
 
 var refusedRows = postgres.Rows[delivery.RefusedOrigin]{
@@ -193,7 +186,7 @@ func (t Delivery) AddRefused(ctx context.Context, companyID string, origins []de
 		}
 	}
 	args := pgx.NamedArgs{"company_id": companyID}
-	if err := postgres.Exec(ctx, t.tx, "add refused origins", addRefused, refusedRows.Args(origins, args)); err != nil {
+	if err := refusedRows.Exec(ctx, t.tx, "add refused origins", addRefused, origins, args); err != nil {
 		return err
 	}
 	return postgres.Exec(ctx, t.tx, "forget refused origins", forgetRefused, pgx.NamedArgs{"company_id": companyID,

@@ -45,9 +45,6 @@ var addErasedKeys = `
 // AddErasedKeys stores the digests of keys: events that have one of them and are not newer
 // than an instant are not stored any more.
 func (t *Erasure) AddErasedKeys(ctx context.Context, companyID string, until time.Time, keys []facts.Key) error {
-	if len(keys) == 0 {
-		return nil
-	}
 	rows, seen := []digestRow{}, map[string]bool{}
 	for _, k := range keys {
 		if d := facts.ErasedDigest(companyID, k); !seen[string(d)] {
@@ -55,8 +52,8 @@ func (t *Erasure) AddErasedKeys(ctx context.Context, companyID string, until tim
 			rows = append(rows, digestRow{d})
 		}
 	}
-	return postgres.Exec(ctx, t.tx, "store digests of a person's keys", addErasedKeys,
-		digestRows.Args(rows, pgx.NamedArgs{"company_id": companyID, "erased_at": until}))
+	return digestRows.Exec(ctx, t.tx, "store digests of a person's keys", addErasedKeys, rows,
+		pgx.NamedArgs{"company_id": companyID, "erased_at": until})
 }
 
 // ErasedUntil is postgres.ErasedUntil.
@@ -100,7 +97,7 @@ var eraseLate = `
 // EraseLate makes orders erased that are not stored yet, by the erasures that were asked for
 // when each says. Nothing stands for their keys.
 func (t *Erasure) EraseLate(ctx context.Context, companyID string, orders []erasure.LateOrder) error {
-	return postgres.Exec(ctx, t.tx, "erase orders that come late", eraseLate, lateRows.Args(orders, pgx.NamedArgs{"company_id": companyID}))
+	return lateRows.Exec(ctx, t.tx, "erase orders that come late", eraseLate, orders, pgx.NamedArgs{"company_id": companyID})
 }
 
 // SnapshotFirsts returns, of orders, those of which it is kept whether they are first.

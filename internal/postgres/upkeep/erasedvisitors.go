@@ -59,8 +59,8 @@ var addErasedVisitors = `
 // AddErasedVisitors adds visitors of the person, and the cookies of those who are the
 // person wholly to the person's keys.
 func (t *Erasure) AddErasedVisitors(ctx context.Context, companyID string, e *erasure.Erasure, visitors []erasure.Visitor) error {
-	if err := postgres.Exec(ctx, t.tx, "add visitors of a person", addErasedVisitors,
-		erasedVisitorRows.Args(visitors, argsOf(companyID, e, nil))); err != nil {
+	if err := erasedVisitorRows.Exec(ctx, t.tx, "add visitors of a person", addErasedVisitors, visitors,
+		argsOf(companyID, e, nil)); err != nil {
 		return err
 	}
 	var wholly [][]byte

@@ -35,8 +35,7 @@ var markPaths = `
 
 // Mark notes that facts have changed which the counts of non-converting paths of days read.
 func (t NonConvertingPaths) Mark(ctx context.Context, companyID string, days []facts.DaySpan) error {
-	return postgres.Exec(ctx, t.tx, "mark days of non-converting paths", markPaths,
-		daySpanRows.Args(days, pgx.NamedArgs{"company_id": companyID}))
+	return daySpanRows.Exec(ctx, t.tx, "mark days of non-converting paths", markPaths, days, pgx.NamedArgs{"company_id": companyID})
 }
 
 const nullCount = `

@@ -41,10 +41,7 @@ var insertStatements = `
 
 // Insert stores statements that are asked for and not stored yet.
 func (t Statements) Insert(ctx context.Context, companyID string, asked []statements.Statement) error {
-	if len(asked) == 0 {
-		return nil
-	}
-	return postgres.Exec(ctx, t.tx, "store statements", insertStatements, statementRows.Args(asked, pgx.NamedArgs{"company_id": companyID}))
+	return statementRows.Exec(ctx, t.tx, "store statements", insertStatements, asked, pgx.NamedArgs{"company_id": companyID})
 }
 
 var paymentRows = postgres.Rows[statements.Payment]{
@@ -71,16 +68,17 @@ var undoPayments = `
 // InsertPayments stores payments of statements of which no payment stands, and undoes payments, in their order. What is
 // stored already stays as it is.
 func (t Statements) InsertPayments(ctx context.Context, companyID string, payments []statements.Payment) error {
+	company := pgx.NamedArgs{"company_id": companyID}
 	for len(payments) > 0 {
 		undoes, n := payments[0].Undoes != 0, 1
 		for n < len(payments) && (payments[n].Undoes != 0) == undoes {
 			n++
 		}
-		args, err := paymentRows.Args(payments[:n], pgx.NamedArgs{"company_id": companyID}), error(nil)
+		var err error
 		if undoes {
-			err = postgres.Exec(ctx, t.tx, "undo payments", undoPayments, args)
+			err = paymentRows.Exec(ctx, t.tx, "undo payments", undoPayments, payments[:n], company)
 		} else {
-			err = postgres.Exec(ctx, t.tx, "store payments", insertPayments, args)
+			err = paymentRows.Exec(ctx, t.tx, "store payments", insertPayments, payments[:n], company)
 		}
 		if err == nil {
 			err = t.tell(ctx, companyID, commerce.StatementIsPaid, payments[:n]...)
@@ -110,11 +108,7 @@ var insertWithholdings = `
 
 // InsertWithholdings stores what is withheld of statements. What is stored already stays as it is.
 func (t Statements) InsertWithholdings(ctx context.Context, companyID string, list []statements.Withholding) error {
-	if len(list) == 0 {
-		return nil
-	}
-	return postgres.Exec(ctx, t.tx, "store withholdings", insertWithholdings,
-		withholdingRows.Args(list, pgx.NamedArgs{"company_id": companyID}))
+	return withholdingRows.Exec(ctx, t.tx, "store withholdings", insertWithholdings, list, pgx.NamedArgs{"company_id": companyID})
 }
 
 var entryRows = postgres.Rows[statements.Entry]{
