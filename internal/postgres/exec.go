@@ -20,3 +20,16 @@ func Exec(ctx context.Context, tx pgx.Tx, what, sql string, args pgx.NamedArgs) 
 	_, err := tx.Exec(ctx, sql, args)
 	return Wrapf(err, "%s", what)
 }
+
+// Hit sends a statement that selects, changes or removes rows; where there are none, it returns pgx.ErrNoRows.
+func Hit(ctx context.Context, q Querier, sql string, args ...any) error {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	rows.Close()
+	if err = rows.Err(); err == nil && rows.CommandTag().RowsAffected() == 0 {
+		err = pgx.ErrNoRows
+	}
+	return err
+}

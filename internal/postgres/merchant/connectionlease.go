@@ -252,11 +252,10 @@ func (s *Store) asHolder(ctx context.Context, l commerce.ConnectLease, companyID
 
 // holds locks a connection's turn. commerce.ErrLeaseLost where the lease is not held any more.
 func holds(ctx context.Context, tx pgx.Tx, l commerce.ConnectLease, companyID, id string) error {
-	var one int
-	err := tx.QueryRow(ctx, `
+	err := postgres.Hit(ctx, tx, `
 		select 1 from connection_turn
 		where company_id = $1 and connection_id = $2 and holder = $3 and holder <> '' and leased_until > clock_timestamp() for update`,
-		companyID, id, l.Holder).Scan(&one)
+		companyID, id, l.Holder)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return commerce.ErrLeaseLost
 	}

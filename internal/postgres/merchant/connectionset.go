@@ -141,9 +141,8 @@ func (s *Store) changeConnection(ctx context.Context, author commerce.Author, id
 
 // lockConnection locks a connection, and returns it as it is then. In two steps: Citus locks no row of a table that is read with others.
 func lockConnection(ctx context.Context, tx pgx.Tx, companyID, id string) (commerce.Connection, error) {
-	var one int
-	if err := tx.QueryRow(ctx, `select 1 from connection where company_id = $1 and connection_id = $2 for update`, companyID,
-		id).Scan(&one); err != nil {
+	if err := postgres.Hit(ctx, tx, `select 1 from connection where company_id = $1 and connection_id = $2 for update`, companyID,
+		id); err != nil {
 		return commerce.Connection{}, err
 	}
 	return postgres.One(ctx, tx, postgres.Scan(connectionColumns), `

@@ -22,9 +22,8 @@ func (s *Store) ClaimEntry(ctx context.Context, author commerce.Author, e commer
 	asked := maps.Clone(args)
 	asked["now"], asked["actor"] = author.At, author.Actor
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var known int
-		if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
-			of).Scan(&known); err != nil {
+		if err := postgres.Hit(ctx, tx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+			of); err != nil {
 			return err
 		}
 		added, err := tx.Exec(ctx, `

@@ -92,9 +92,8 @@ func storeDecision(ctx context.Context, tx pgx.Tx, c Change, d commerce.Evidence
 
 // mayDecide returns commerce.ErrNotFound where there is no such influencer, and commerce.ErrTooManyDecisions.
 func mayDecide(ctx context.Context, tx pgx.Tx, companyID string, d commerce.EvidenceDecision) error {
-	var known int
-	if err := tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
-		pgx.NamedArgs{"company_id": companyID, "influencer_id": d.InfluencerID}).Scan(&known); err != nil {
+	if err := postgres.Hit(ctx, tx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": companyID, "influencer_id": d.InfluencerID}); err != nil {
 		return err
 	}
 	var decided int

@@ -50,14 +50,13 @@ func (s *Store) Invitations(ctx context.Context, storeID string, at time.Time) (
 // store that MadeBy does not own, account.ErrTooManyInvitations.
 func (s *Store) Invite(ctx context.Context, n account.NewInvitation, token [32]byte) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		var open int
-		if err := tx.QueryRow(ctx, `select 1 from store where store_id = $1 for update`, n.StoreID).Scan(&open); err != nil {
+		if err := postgres.Hit(ctx, tx, `select 1 from store where store_id = $1 for update`, n.StoreID); err != nil {
 			return err
 		}
 		if n.MadeBy != "" {
 			// The lock makes a change of the membership wait: it ends this link too.
-			if err := tx.QueryRow(ctx, `select 1 from membership where store_id = $1 and person_id = $2 and role = 'owner' for share`, n.StoreID,
-				n.MadeBy).Scan(&open); err != nil {
+			if err := postgres.Hit(ctx, tx, `select 1 from membership where store_id = $1 and person_id = $2 and role = 'owner' for share`,
+				n.StoreID, n.MadeBy); err != nil {
 				return err
 			}
 		}
@@ -71,6 +70,7 @@ func (s *Store) Invite(ctx context.Context, n account.NewInvitation, token [32]b
 				return err
 			}
 		}
+		var open int
 		if err := tx.QueryRow(ctx, `select count(*) from invitation where store_id = $1`, n.StoreID).Scan(&open); err != nil {
 			return err
 		}
@@ -131,12 +131,8 @@ func resettable(ctx context.Context, tx pgx.Tx, storeID, personID, ownerID strin
 // WithdrawInvitation makes a link useless; an unknown one is commerce.ErrNotFound.
 func (s *Store) WithdrawInvitation(ctx context.Context, c account.MembershipChange, id string) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `delete from invitation where store_id = $1 and invitation_id = $2`, c.StoreID, id)
-		if err != nil {
+		if err := postgres.Hit(ctx, tx, `delete from invitation where store_id = $1 and invitation_id = $2`, c.StoreID, id); err != nil {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
 		}
 		return audit(ctx, tx, Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.withdraw", Subject: id})
 	})

@@ -165,16 +165,14 @@ func (s *Store) ChangeMail(ctx context.Context, author commerce.Author, to comme
 		if types == nil {
 			types = []commerce.EventType{}
 		}
-		var one int
-		if err := tx.QueryRow(ctx, `
+		if err := postgres.Hit(ctx, tx, `
 			update destination set types = @types, language = @language, state = 'active', reason = '',
 				since = case when state = 'active' then since else @now::timestamptz end,
 				next_at = case when state = 'active' then next_at else @now::timestamptz end,
 				failing_since = case when state = 'active' then failing_since end,
 				failures = case when state = 'active' then failures else 0 end
-			where company_id = @company_id and destination_id = @id and kind = 'mail' returning 1`,
-			pgx.NamedArgs{"company_id": author.CompanyID, "id": to.ID, "types": types, "language": to.Language, "now": time.Now()}).
-			Scan(&one); err != nil {
+			where company_id = @company_id and destination_id = @id and kind = 'mail'`,
+			pgx.NamedArgs{"company_id": author.CompanyID, "id": to.ID, "types": types, "language": to.Language, "now": time.Now()}); err != nil {
 			return err
 		}
 		return auditConnection(ctx, tx, author, "mail.change", to.ID, map[string]any{"types": types, "language": to.Language})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tributary-io/tributary/internal/account"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -56,19 +55,15 @@ func (s *Store) ChangeMembership(ctx context.Context, c account.MembershipChange
 		}
 		change := Change{CompanyID: c.CompanyID, Actor: c.Actor, Action: "person.role", Subject: c.PersonID,
 			Detail: map[string]any{"role": c.Role}}
-		var tag pgconn.CommandTag
 		var err error
 		if c.Role == "" {
 			change.Action, change.Detail = "person.remove", nil
-			tag, err = tx.Exec(ctx, `delete from membership where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID)
+			err = postgres.Hit(ctx, tx, `delete from membership where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID)
 		} else {
-			tag, err = tx.Exec(ctx, `update membership set role = $3 where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID, c.Role)
+			err = postgres.Hit(ctx, tx, `update membership set role = $3 where store_id = $1 and person_id = $2`, c.StoreID, c.PersonID, c.Role)
 		}
 		if err != nil {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
 		}
 		if c.Role != account.RoleOwner {
 			// Else they come back by a link that was made before, for them or by them.

@@ -63,17 +63,13 @@ func (s *Store) SetPassword(ctx context.Context, personID, passwordHash string) 
 }
 
 func setPassword(ctx context.Context, tx pgx.Tx, personID, passwordHash string) error {
-	tag, err := tx.Exec(ctx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash)
-	if err != nil {
+	if err := postgres.Hit(ctx, tx, `update person set password_hash = $2 where person_id = $1`, personID, passwordHash); err != nil {
 		return err
-	}
-	if tag.RowsAffected() == 0 {
-		return pgx.ErrNoRows
 	}
 	if _, err := tx.Exec(ctx, `delete from invitation where person_id = $1`, personID); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `delete from person_session where person_id = $1`, personID)
+	_, err := tx.Exec(ctx, `delete from person_session where person_id = $1`, personID)
 	return err
 }
 

@@ -80,9 +80,7 @@ func ofRule(c Change, decision string) Change {
 // mayPropose checks a proposal, and removes those that have ended.
 func mayPropose(ctx context.Context, tx pgx.Tx, companyID string, p commerce.Proposal, at time.Time) error {
 	if p.Decision != commerce.RuleOff {
-		var known int
-		if err := tx.QueryRow(ctx, `select 1 from orders where company_id = $1 and order_id = $2`,
-			companyID, p.OrderID).Scan(&known); err != nil {
+		if err := postgres.Hit(ctx, tx, `select 1 from orders where company_id = $1 and order_id = $2`, companyID, p.OrderID); err != nil {
 			return err
 		}
 		if err := mayDecide(ctx, tx, companyID, p.EvidenceDecision); err != nil {

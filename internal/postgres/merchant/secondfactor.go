@@ -58,26 +58,19 @@ func auditPerson(ctx context.Context, tx pgx.Tx, personID, actor, action string)
 // UseCode uses the code of a step, once: a step that is not after the last, or a factor that is not before any more, is
 // commerce.ErrNotFound. sealed replaces the factor: the same secret, perhaps encrypted anew.
 func (s *Store) UseCode(ctx context.Context, personID string, step int64, before, sealed []byte) error {
-	tag, err := s.db.Pool().Exec(ctx, `
+	err := postgres.Hit(ctx, s.db.Pool(), `
 		update person set second_factor_step = $2, second_factor = $4
 		where person_id = $1 and second_factor_step < $2 and second_factor = $3`, personID, step, before, sealed)
-	if err == nil && tag.RowsAffected() == 0 {
-		err = pgx.ErrNoRows
-	}
 	return postgres.Wrapf(postgres.Translate(err), "postgres: use a code")
 }
 
 // UseRecoveryCode uses a recovery code by its SHA-256, once: one that was used, or is none, is commerce.ErrNotFound.
 func (s *Store) UseRecoveryCode(ctx context.Context, personID string, hash []byte) error {
 	err := s.db.InTx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+		if err := postgres.Hit(ctx, tx, `
 			update person set recovery_codes = array_remove(recovery_codes, $2::bytea) where person_id = $1 and $2::bytea = any(recovery_codes)`,
-			personID, hash)
-		if err != nil {
+			personID, hash); err != nil {
 			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return pgx.ErrNoRows
 		}
 		return auditPerson(ctx, tx, personID, "user/"+personID, "person.recovery_code")
 	})

@@ -140,9 +140,8 @@ func closingDay(ctx context.Context, tx pgx.Tx, author commerce.Author, asked co
 	if asked.InfluencerID == "" {
 		return m, nil
 	}
-	var known int
-	return m, tx.QueryRow(ctx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
-		pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": asked.InfluencerID}).Scan(&known)
+	return m, postgres.Hit(ctx, tx, `select 1 from influencer where company_id = @company_id and influencer_id = @influencer_id`,
+		pgx.NamedArgs{"company_id": author.CompanyID, "influencer_id": asked.InfluencerID})
 }
 
 // toClose returns the statements to make, without an id, and those that are closing
@@ -233,9 +232,8 @@ func askFor(ctx context.Context, tx pgx.Tx, change Change, endDate string, list 
 func (s *Store) LinkNumber(ctx context.Context, author commerce.Author, statementID string, revoke bool) (number int64, err error) {
 	err = s.db.InTx(ctx, func(tx pgx.Tx) error {
 		args := pgx.NamedArgs{"company_id": author.CompanyID, "statement_id": statementID}
-		var known int
-		if err := tx.QueryRow(ctx, `select 1 from statement where company_id = @company_id and statement_id = @statement_id`,
-			args).Scan(&known); err != nil {
+		if err := postgres.Hit(ctx, tx, `select 1 from statement where company_id = @company_id and statement_id = @statement_id`,
+			args); err != nil {
 			return err
 		}
 		if !revoke {

@@ -75,10 +75,9 @@ func (s *Store) asSenderTelling(ctx context.Context, l commerce.ConnectLease, e 
 				return err
 			}
 		}
-		var one int
-		err := tx.QueryRow(ctx, `
+		err := postgres.Hit(ctx, tx, `
 			select 1 from destination where company_id = $1 and destination_id = $2 and holder = $3 and holder <> ''
-				and leased_until > now() for update`, e.CompanyID, e.ID, l.Holder).Scan(&one)
+				and leased_until > now() for update`, e.CompanyID, e.ID, l.Holder)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return commerce.ErrLeaseLost
 		}
