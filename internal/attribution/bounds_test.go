@@ -251,7 +251,8 @@ func TestADecisionKeepsTouchesThatHadBeenReceived(t *testing.T) {
 func TestALandingThatComesAgainProlongsNoTouch(t *testing.T) {
 	var touches []Touch
 	for i, minute := range []int{0, 20, 40, 70, 71} {
-		touches = append(touches, Touch{ID: fmt.Sprint("e", i), At: start.Add(time.Duration(minute) * time.Minute), Click: "xyz.1"})
+		touches = append(touches, Touch{SnapshotTouch: facts.SnapshotTouch{ID: fmt.Sprint("e", i),
+			At: start.Add(time.Duration(minute) * time.Minute), Click: "xyz.1"}})
 	}
 	if got, want := mergedInto(touches), []int{0, 0, 2, 2, 4}; !slices.Equal(got, want) {
 		t.Errorf("touches at 0, 20, 40, 70 and 71 minutes become %v, want %v", got, want)

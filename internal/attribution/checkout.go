@@ -26,8 +26,8 @@ func markCheckouts(touches []Touch, visits []visit, proven visit) (into []int) {
 	c := checkouts{buyer: activityOf(proven), visits: visits, own: map[string]activity{}}
 	for i := range touches {
 		by, first := &touches[i], &touches[into[i]]
-		if !first.inCheckout && (by.proven || !first.proven) {
-			first.inCheckout = c.begunBefore(first, by.Visitor)
+		if !first.InCheckout && (by.Proven || !first.Proven) {
+			first.InCheckout = c.begunBefore(first, by.Visitor)
 		}
 	}
 	return into

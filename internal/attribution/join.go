@@ -191,7 +191,7 @@ func (x *Index) arrivals(o *Order, j joined, of counting) []Touch {
 		found := slices.DeleteFunc(touches[before:], func(t Touch) bool { return t.At.Before(from) })
 		for i := range found {
 			t := &found[i]
-			t.MatchedBy, t.Proof, t.proven = string(kind), facts.Proof(kind), v.proof != "" && facts.IsSecretID(v.ID)
+			t.MatchedBy, t.Proof, t.Proven = string(kind), facts.Proof(kind), v.proof != "" && facts.IsSecretID(v.ID)
 		}
 		touches = touches[:before+len(found)]
 		if before == 0 {
@@ -207,7 +207,7 @@ func (x *Index) matched(o *Order, touches []Touch) []Touch {
 	for i := range touches {
 		t := &touches[i]
 		x.match(t, o.Order)
-		t.AfterCheckout = t.InfluencerID != "" && t.inCheckout
+		t.AfterCheckout = t.InfluencerID != "" && t.InCheckout
 	}
 	return touches
 }
@@ -215,10 +215,10 @@ func (x *Index) matched(o *Order, touches []Touch) []Touch {
 // orderTouch returns the order's own UTM values as a touch at createdAt, and false
 // where it has none.
 func (x *Index) orderTouch(o *Order) (Touch, bool) {
-	t := Touch{
+	t := Touch{SnapshotTouch: facts.SnapshotTouch{
 		ID: facts.OrderTouch, At: o.CreatedAt, Kind: facts.ByOrderUTM, MatchedBy: string(facts.ByOrderUTM), Proof: facts.ProofOrder,
 		Source: o.UTMSource.Or(""), Medium: o.UTMMedium.Or(""), Campaign: o.UTMCampaign.Or(""), Content: o.UTMContent.Or(""),
-	}
+	}}
 	x.match(&t, o.Order)
 	return t, t.Source != "" || t.Medium != "" || t.Campaign != "" || t.Content != "" || o.UTMTerm.Or("") != ""
 }

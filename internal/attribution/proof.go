@@ -29,10 +29,10 @@ func (x *Index) modelTouches(o *Order, j joined) (touches []Touch, cut bool) {
 func newest(touches []Touch, most int) (kept []Touch, cut bool) {
 	claimed := 0
 	for _, t := range slices.Backward(touches) {
-		if !t.proven {
+		if !t.Proven {
 			claimed++
 		}
-		if t.proven || claimed <= most {
+		if t.Proven || claimed <= most {
 			kept = append(kept, t)
 		}
 	}

@@ -52,8 +52,8 @@ func withoutFlood(list []Touch, counts func(t Touch) bool) []Touch {
 	var kept []Touch
 	all, counted := 0, 0
 	for _, t := range slices.Backward(list) {
-		keep := t.proven
-		if !t.proven {
+		keep := t.Proven
+		if !t.Proven {
 			all++
 			keep = all <= claimedTouches+1
 		}
@@ -73,10 +73,8 @@ func withoutFlood(list []Touch, counts func(t Touch) bool) []Touch {
 func kept(touches []Touch) []facts.SnapshotTouch {
 	list := make([]facts.SnapshotTouch, len(touches))
 	for i, t := range touches {
-		list[i] = facts.SnapshotTouch{
-			ID: t.ID, At: t.At.UTC(), Kind: t.Kind, Source: t.Source, Medium: t.Medium, Campaign: t.Campaign, Content: t.Content,
-			Click: t.Click, Code: t.Code, MatchedBy: t.MatchedBy, Proof: t.Proof, InCheckout: t.inCheckout, Proven: t.proven,
-		}
+		list[i] = t.SnapshotTouch
+		list[i].At = t.At.UTC()
 	}
 	return list
 }
@@ -85,10 +83,7 @@ func kept(touches []Touch) []facts.SnapshotTouch {
 func touchesOf(list []facts.SnapshotTouch) []Touch {
 	touches := make([]Touch, len(list))
 	for i, s := range list {
-		touches[i] = Touch{
-			ID: s.ID, At: s.At, Kind: s.Kind, Source: s.Source, Medium: s.Medium, Campaign: s.Campaign, Content: s.Content,
-			Click: s.Click, Code: s.Code, MatchedBy: s.MatchedBy, Proof: s.Proof, proven: s.Proven, inCheckout: s.InCheckout,
-		}
+		touches[i].SnapshotTouch = s
 	}
 	return touches
 }

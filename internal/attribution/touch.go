@@ -13,23 +13,10 @@ import (
 
 // Touch is one arrival of a visitor at the shop (docs/attribution.md, "Touches").
 type Touch struct {
-	ID        string // of its first event; "order" for the order's own UTM values
-	At        time.Time
-	Visitor   string
-	Kind      facts.Arrival
-	Source    string
-	Medium    string
-	Campaign  string // utm_campaign, not folded
-	Content   string // utm_content, not folded
-	Click     string // trb_click without its mac: a click and its landing have the same
-	Code      string // the short link's code, from trb_click
-	MatchedBy string // facts.KeyKind of the key that led to the visitor, or facts.ByOrderUTM
-	Proof     facts.Proof
+	facts.SnapshotTouch
+	Visitor string
 
-	proven     bool // a proof key leads to its visitor, whose id is a secret
-	inCheckout bool // the checkout had begun in a browser that knows it, or in one that is proven to be the buyer's
-
-	AfterCheckout bool // an influencer's, and inCheckout
+	AfterCheckout bool // an influencer's, and InCheckout
 
 	// What Index.match adds. All but Channel are empty where the touch is nobody's.
 	Channel        string
@@ -54,6 +41,10 @@ type arrival struct {
 type campaignKey struct {
 	utm wire.Campaign
 	id  string // of a click
+}
+
+func arrivalBy(key campaignKey, t facts.SnapshotTouch) arrival {
+	return arrival{key: key, Touch: Touch{SnapshotTouch: t}}
 }
 
 // campaign reports whether the arrival is by a campaign, which begins a session.
@@ -100,7 +91,7 @@ func (x *Index) appendTouches(touches []Touch, settings *facts.Settings, v visit
 		if seen == nil || e.At.Sub(last) > sessionIdle {
 			addDirect()
 			seen, current = map[string]bool{}, campaignKey{}
-			direct = &Touch{ID: e.EventID, At: e.At, Visitor: v.visitor, Kind: facts.Direct}
+			direct = &Touch{SnapshotTouch: facts.SnapshotTouch{ID: e.EventID, At: e.At, Kind: facts.Direct}, Visitor: v.visitor}
 		}
 		last = e.At
 		a := x.arrivalOf(settings, e)
@@ -175,7 +166,8 @@ func (x *Index) arrivalOf(settings *facts.Settings, e *facts.Event) arrival {
 	}
 	campaign, clickIDs := e.Address.Campaign, e.Address.ClickIDs
 	referrer := x.foreignHost(settings, e.Address)
-	a := arrival{Touch: Touch{Kind: facts.Direct}}
+	var a arrival
+	a.Kind = facts.Direct
 	if click := wire.ClickName(clickIDs[core.TrbClick]); click != "" {
 		a = clickArrival(click, campaign)
 	} else if campaign != (wire.Campaign{}) {
@@ -217,10 +209,8 @@ func urlArrival(address string) (wire.Campaign, map[string]string) {
 
 // utmArrival returns the arrival by UTM values.
 func utmArrival(c wire.Campaign) arrival {
-	return arrival{
-		key:   campaignKey{utm: c},
-		Touch: Touch{Kind: facts.ByUTM, Source: c.Source, Medium: c.Medium, Campaign: c.Name, Content: c.Content},
-	}
+	return arrivalBy(campaignKey{utm: c},
+		facts.SnapshotTouch{Kind: facts.ByUTM, Source: c.Source, Medium: c.Medium, Campaign: c.Name, Content: c.Content})
 }
 
 // adArrival returns the arrival by the click id of an ad network, and one of no kind where
@@ -229,8 +219,8 @@ func adArrival(clickIDs map[string]string) arrival {
 	for _, name := range core.ClickIDs() {
 		if value := clickIDs[name]; value != "" && name != core.TrbClick {
 			ad := adClicks[name]
-			return arrival{key: campaignKey{id: "ad:" + name + "=" + value},
-				Touch: Touch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium}}
+			return arrivalBy(campaignKey{id: "ad:" + name + "=" + value},
+				facts.SnapshotTouch{Kind: facts.ByAdClick, Source: ad.source, Medium: ad.medium})
 		}
 	}
 	return arrival{}
@@ -243,13 +233,10 @@ func clickArrival(click string, campaign wire.Campaign) arrival {
 	if i := strings.LastIndexByte(click, '.'); i > 0 {
 		code = click[:i]
 	}
-	return arrival{
-		key: campaignKey{id: "click:" + click},
-		Touch: Touch{
-			Kind: facts.ByClick, Click: click, Code: code,
-			Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content,
-		},
-	}
+	return arrivalBy(campaignKey{id: "click:" + click}, facts.SnapshotTouch{
+		Kind: facts.ByClick, Click: click, Code: code,
+		Source: campaign.Source, Medium: campaign.Medium, Campaign: campaign.Name, Content: campaign.Content,
+	})
 }
 
 // merged returns those of an order's touches that stay; into is what mergedInto returned. A

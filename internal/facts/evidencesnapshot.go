@@ -39,16 +39,16 @@ type SnapshotKey struct {
 
 // SnapshotTouch is one arrival of a visitor.
 type SnapshotTouch struct {
-	ID         string    `json:"id"` // of its first event
+	ID         string    `json:"id"` // of its first event; OrderTouch for the order's own UTM values
 	At         time.Time `json:"at"` // UTC, milliseconds
 	Kind       Arrival   `json:"evidence"`
 	Source     string    `json:"source,omitempty"`
 	Medium     string    `json:"medium,omitempty"`
-	Campaign   string    `json:"campaign,omitempty"` // utm_campaign
-	Content    string    `json:"content,omitempty"`  // utm_content
-	Click      string    `json:"click,omitempty"`    // trb_click without its mac
-	Code       string    `json:"code,omitempty"`     // the short link's
-	MatchedBy  string    `json:"matched_by,omitempty"`
+	Campaign   string    `json:"campaign,omitempty"`   // utm_campaign, not folded
+	Content    string    `json:"content,omitempty"`    // utm_content, not folded
+	Click      string    `json:"click,omitempty"`      // trb_click without its mac: a click and its landing have the same
+	Code       string    `json:"code,omitempty"`       // the short link's, from trb_click
+	MatchedBy  string    `json:"matched_by,omitempty"` // KeyKind of the key that led to the visitor, or ByOrderUTM
 	Proof      Proof     `json:"proof,omitempty"`
 	InCheckout bool      `json:"in_checkout,omitempty"` // a checkout had begun, in the same run of activity (docs/attribution.md, "Proof")
 	Proven     bool      `json:"proven,omitempty"`      // a proof key led to its visitor, whose id was a secret
