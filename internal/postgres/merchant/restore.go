@@ -11,30 +11,6 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-// archivedPart is a row that was archived together with its influencer.
-type archivedPart struct {
-	id, campaignID, code, folded string
-	from, to                     string // of a coupon
-}
-
-func restoredCampaignColumns(p *archivedPart) postgres.Columns {
-	return postgres.Columns{postgres.Into("campaign_id", &p.id)}
-}
-
-func restoredLinkColumns(p *archivedPart) postgres.Columns {
-	return postgres.Columns{
-		postgres.Into("link_id::text", &p.id), postgres.Into("campaign_id", &p.campaignID),
-	}
-}
-
-func restoredCouponColumns(p *archivedPart) postgres.Columns {
-	return postgres.Columns{
-		postgres.Into("coupon_id::text", &p.id), postgres.Into("campaign_id", &p.campaignID), postgres.Into("code", &p.code),
-		postgres.Into("code_folded", &p.folded),
-		postgres.Into("lower(period)", postgres.Day(&p.from)), postgres.Into("upper(period)", postgres.DayBefore(&p.to)),
-	}
-}
-
 // RestoreInfluencer undoes ArchiveInfluencer: the influencer, and the campaigns, links and coupons that were archived
 // at the same instant, are as if they had never been archived. A coupon whose code somebody else has in one of its days
 // stays archived, and agreements do. The influencer is named by the id; where that is empty, by the name, which may be a
@@ -89,13 +65,13 @@ func (c *ruleChange) restoring(influencerID string) pgx.NamedArgs {
 }
 
 func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID string, _ *commerce.Restored) error {
-	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCampaignColumns), `
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(campaignColumns), `
 		update campaign set archived_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
-		returning `+postgres.List(restoredCampaignColumns), c.restoring(influencerID))
+		returning `+postgres.List(campaignColumns), c.restoring(influencerID))
 	for _, campaign := range list {
-		rule := wire.Rule{Type: wire.RuleCampaign, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: campaign.id}
-		if err := c.outbox.rule(c.change, campaign.id, rule); err != nil {
+		rule := wire.Rule{Type: wire.RuleCampaign, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: campaign.CampaignID}
+		if err := c.outbox.rule(c.change, campaign.CampaignID, rule); err != nil {
 			return err
 		}
 	}
@@ -103,16 +79,16 @@ func (c *ruleChange) restoreCampaigns(ctx context.Context, influencerID string, 
 }
 
 func (c *ruleChange) restoreLinks(ctx context.Context, influencerID string, restored *commerce.Restored) error {
-	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredLinkColumns), `
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedLinkColumns), `
 		update link set archived_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and archived_at = `+archivedWith+`
-		returning `+postgres.List(restoredLinkColumns), c.restoring(influencerID))
+		returning `+postgres.List(endedLinkColumns), c.restoring(influencerID))
 	if err != nil {
 		return err
 	}
 	for _, l := range list {
-		rule := wire.Rule{Type: wire.RuleLink, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: l.campaignID}
-		if err := c.outbox.rule(c.change, l.id, rule); err != nil {
+		rule := wire.Rule{Type: wire.RuleLink, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: l.CampaignID}
+		if err := c.outbox.rule(c.change, l.LinkID, rule); err != nil {
 			return err
 		}
 	}
@@ -122,19 +98,19 @@ func (c *ruleChange) restoreLinks(ctx context.Context, influencerID string, rest
 
 // restoreCoupons leaves those archived whose code somebody has in one of their days.
 func (c *ruleChange) restoreCoupons(ctx context.Context, influencerID string, restored *commerce.Restored) error {
-	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(restoredCouponColumns), `
+	list, err := postgres.Collect(ctx, c.tx, postgres.Scan(endedCouponColumns), `
 		update coupon k set deleted_at = null, rev = @rev
 		where company_id = @company_id and influencer_id = @influencer_id and deleted_at = `+archivedWith+`
 			and not exists (select 1 from coupon o where o.company_id = @company_id and o.code_folded = k.code_folded
 				and o.period && k.period and o.deleted_at is null)
-		returning `+postgres.List(restoredCouponColumns), c.restoring(influencerID))
+		returning `+postgres.List(endedCouponColumns), c.restoring(influencerID))
 	if err != nil {
 		return err
 	}
 	for _, k := range list {
-		rule := wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: k.campaignID,
-			Code: k.folded, From: k.from, To: k.to}
-		if err := c.outbox.rule(c.change, k.id, rule); err != nil {
+		rule := wire.Rule{Type: wire.RuleCoupon, Change: wire.RuleUpdated, InfluencerID: influencerID, CampaignID: k.it.CampaignID,
+			Code: k.folded, From: k.it.StartDate, To: k.it.EndDate}
+		if err := c.outbox.rule(c.change, k.it.CouponID, rule); err != nil {
 			return err
 		}
 	}
