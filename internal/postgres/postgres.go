@@ -152,6 +152,16 @@ type Transactor interface {
 	InTx(ctx context.Context, f func(tx pgx.Tx) error) error
 }
 
+// Savepoints runs each function in a savepoint of a transaction.
+func Savepoints(tx pgx.Tx) Transactor { return savepoints{tx} }
+
+type savepoints struct{ tx pgx.Tx }
+
+// InTx implements Transactor.
+func (s savepoints) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.tx, f)
+}
+
 type transactorKey struct{}
 
 // WithTransactor makes every InTx below ctx run in t's transaction.

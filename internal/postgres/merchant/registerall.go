@@ -16,13 +16,6 @@ import (
 	"github.com/tributary-io/tributary/internal/postgres"
 )
 
-// savepoints runs each transaction as a part of one.
-type savepoints struct{ tx pgx.Tx }
-
-func (s savepoints) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, s.tx, f)
-}
-
 // errUndone ends a transaction whose changes are not wanted.
 var errUndone = errors.New("undone")
 
@@ -166,7 +159,7 @@ func (m *importing) registerKnown(ctx context.Context, reg *registering) error {
 	if err := m.storeRev(ctx); err != nil {
 		return err
 	}
-	err := m.register(postgres.WithTransactor(ctx, savepoints{m.tx}), m.author, reg)
+	err := m.register(postgres.WithTransactor(ctx, postgres.Savepoints(m.tx)), m.author, reg)
 	if reg.ruleChange != nil {
 		m.now = reg.now
 		if err == nil {

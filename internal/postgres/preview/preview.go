@@ -100,7 +100,7 @@ func (t *dryRun) make(ctx context.Context, change preview.Change) (err error) {
 	if err := tx.QueryRow(ctx, `select coalesce(max(outbox_id), 0) from outbox`).Scan(&last); err != nil {
 		return fmt.Errorf("postgres: outbox: %w", postgres.Translate(err))
 	}
-	if err := change(postgres.WithUndone(postgres.WithTransactor(ctx, savepoints{tx}))); err != nil {
+	if err := change(postgres.WithUndone(postgres.WithTransactor(ctx, postgres.Savepoints(tx)))); err != nil {
 		return err
 	}
 	if tried.After, err = cases.In(tx).Rules(ctx, companyID); err != nil {
@@ -135,14 +135,6 @@ func addRecord(tried *preview.Tried, record []byte) error {
 	return err
 }
 
-// savepoints runs each change in a savepoint of a transaction.
-type savepoints struct{ tx pgx.Tx }
-
-// InTx implements postgres.Transactor.
-func (s savepoints) InTx(ctx context.Context, f func(tx pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, s.tx, f)
-}
-
 // Read runs f on one unchanging view of a company's facts, read only.
 func (s *Store) Read(ctx context.Context, companyID string, f func(v preview.View) error) error {
 	return s.db.Snapshot(ctx, func(tx pgx.Tx) error { return f(&view{factstore.Within(tx), tx, companyID}) })
@@ -150,30 +142,14 @@ func (s *Store) Read(ctx context.Context, companyID string, f func(v preview.Vie
 
 // view is one company's facts.
 type view struct {
-	facts   *factstore.Tx
+	*factstore.Tx
 	tx      pgx.Tx
 	company string
 }
 
-// Cases implements caseload.Reader.
-func (v *view) Cases(ctx context.Context, companyID string, limits facts.Limits, orderIDs []string) ([]*facts.Case, error) {
-	return v.facts.Cases(ctx, companyID, limits, orderIDs)
-}
-
-// Visitors implements caseload.Reader.
-func (v *view) Visitors(ctx context.Context, companyID string, limits facts.Limits, list []*facts.Case,
-	budget int) (int, facts.Read, error) {
-	return v.facts.Visitors(ctx, companyID, limits, list, budget)
-}
-
-// Proven implements caseload.Reader.
-func (v *view) Proven(ctx context.Context, companyID string, limits facts.Limits, c *facts.Case) (int, error) {
-	return v.facts.Proven(ctx, companyID, limits, c)
-}
-
 // OrdersByKeys implements preview.View: also the orders around which a key is a hub.
 func (v *view) OrdersByKeys(ctx context.Context, spans []facts.KeySpan, limit int) ([]string, error) {
-	return v.facts.OrdersByKeys(ctx, v.company, spans, true, limit)
+	return v.Tx.OrdersByKeys(ctx, v.company, spans, true, limit)
 }
 
 // OrdersCreated implements preview.View.
@@ -198,5 +174,5 @@ func (v *view) orders(ctx context.Context, sql string, args pgx.NamedArgs) ([]st
 
 // AcceptedEvents implements preview.View.
 func (v *view) AcceptedEvents(ctx context.Context, d *facts.Decision) error {
-	return v.facts.AcceptedEvents(ctx, v.company, d)
+	return v.Tx.AcceptedEvents(ctx, v.company, d)
 }
