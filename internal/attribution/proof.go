@@ -20,19 +20,26 @@ func (x *Index) modelTouches(o *Order, j joined) (touches []Touch, cut bool) {
 	} else {
 		touches = x.arrivals(o, j, allEvents)
 	}
-	touches, cut = newest(touches, claimedTouches)
+	touches, cut = newest(touches, claimedTouches, nil)
 	return x.matched(o, touches), cut
 }
 
-// newest returns the touches of proven visitors, and of the others the newest most of them.
-// touches is ordered, oldest first. It tells whether it has left any out.
-func newest(touches []Touch, most int) (kept []Touch, cut bool) {
-	claimed := 0
+// newest returns the touches of proven visitors, and of the others the newest most of them; and
+// the newest most of those that counts reports, where it is not nil. touches is ordered, oldest
+// first. It tells whether it has left any out.
+func newest(touches []Touch, most int, counts func(t Touch) bool) (kept []Touch, cut bool) {
+	claimed, counted := 0, 0
 	for _, t := range slices.Backward(touches) {
-		if !t.Proven {
+		keep := t.Proven
+		if !keep {
 			claimed++
+			keep = claimed <= most
 		}
-		if t.Proven || claimed <= most {
+		if counts != nil && counts(t) {
+			counted++
+			keep = keep || counted <= most
+		}
+		if keep {
 			kept = append(kept, t)
 		}
 	}

@@ -49,24 +49,8 @@ func (x *Index) Snapshot(c facts.Case, now time.Time) facts.EvidenceSnapshot {
 // others, one more than claimedTouches: so it is seen that there are more. It keeps as many
 // of those that counts reports, where it is not nil.
 func withoutFlood(list []Touch, counts func(t Touch) bool) []Touch {
-	var kept []Touch
-	all, counted := 0, 0
-	for _, t := range slices.Backward(list) {
-		keep := t.Proven
-		if !t.Proven {
-			all++
-			keep = all <= claimedTouches+1
-		}
-		if counts != nil && counts(t) {
-			counted++
-			keep = keep || counted <= claimedTouches+1
-		}
-		if keep {
-			kept = append(kept, t)
-		}
-	}
-	slices.Reverse(kept)
-	return kept
+	list, _ = newest(list, claimedTouches+1, counts)
+	return list
 }
 
 // kept returns touches as a snapshot keeps them.

@@ -219,11 +219,14 @@ func (r *reading) channelsOverPaths(ctx context.Context) error {
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
 		paths.periods = append(paths.periods, slices.Index(periods, r.query.PeriodOf(day)))
 	}
-	if err := r.readPaths(ctx, paths); err != nil {
+	// The paths of days that are in no whole month, and the parts of the whole months' paths.
+	if err := r.readPaths(ctx, paths, paths.add, pathsOfModels, formatsOfPaths); err != nil {
 		return err
 	}
-	if err := r.readParts(ctx, paths); err != nil {
-		return err
+	if _, _, some := r.query.Months(); some {
+		if err := r.readPaths(ctx, paths, paths.addPart, partsOfModels, formatsOfParts); err != nil {
+			return err
+		}
 	}
 	if r.query.Model == models.Markov {
 		if err := r.readNonConverting(ctx, paths); err != nil {
@@ -256,9 +259,10 @@ func (r *reading) creditChannels(ctx context.Context, paths *pathReader, influen
 	return nil
 }
 
-// readPaths adds the paths of days that are in no whole month.
-func (r *reading) readPaths(ctx context.Context, paths *pathReader) error {
-	rows, err := r.tx.Query(ctx, pathsOfModels, formatsOfPaths, r.args(pathsOfModels))
+// readPaths calls add with each row of a statement about paths.
+func (r *reading) readPaths(ctx context.Context, paths *pathReader, add func(row [][]byte) error, sql string,
+	formats pgx.QueryResultFormats) error {
+	rows, err := r.tx.Query(ctx, sql, formats, r.args(sql))
 	if err != nil {
 		return err
 	}
@@ -267,31 +271,7 @@ func (r *reading) readPaths(ctx context.Context, paths *pathReader) error {
 		if n > maxModelPaths {
 			return reports.ErrTooManyRows
 		}
-		if err := paths.add(rows.RawValues()); err != nil {
-			return err
-		}
-		if err := paths.tooMany(); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// readParts adds the parts of the whole months' paths.
-func (r *reading) readParts(ctx context.Context, paths *pathReader) error {
-	if _, _, some := r.query.Months(); !some {
-		return nil
-	}
-	rows, err := r.tx.Query(ctx, partsOfModels, formatsOfParts, r.args(partsOfModels))
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for n := 1; rows.Next(); n++ {
-		if n > maxModelPaths {
-			return reports.ErrTooManyRows
-		}
-		if err := paths.addPart(rows.RawValues()); err != nil {
+		if err := add(rows.RawValues()); err != nil {
 			return err
 		}
 		if err := paths.tooMany(); err != nil {
