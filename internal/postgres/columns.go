@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -56,6 +57,14 @@ func One[T any](ctx context.Context, q Querier, scan pgx.RowToFunc[T], sql strin
 		return none, err
 	}
 	return pgx.CollectExactlyOneRow(rows, scan)
+}
+
+// Maybe makes a pointer of a row that was read, perhaps with an error: nil, and no error, where there was none.
+func Maybe[T any](row T, err error) (*T, error) {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // none is no error, as the comment says
+	}
+	return &row, err
 }
 
 // Day scans a date into text, as YYYY-MM-DD; null and infinity are "".

@@ -109,7 +109,7 @@ func connectionStatements(t *testing.T, db *merchant.Store, opened *postgres.DB,
 		func() error { _, err := db.ConnectionByID(ctx, "draft"); return err },
 		func() error { _, err := db.ConnectionsOfShop(ctx, "nuvemshop", "1"); return err },
 		func() error { _, err := db.ConnectionDays(ctx, author.CompanyID, "draft"); return err },
-		func() error { _, err := db.ConnectionAside(ctx, author.CompanyID, "draft", "", 10); return err },
+		func() error { _, err := db.Aside(ctx, author.CompanyID, "draft", "", 10); return err },
 		func() error { _, err := db.ConnectionCoupons(ctx, author.CompanyID, "draft"); return err },
 		func() error { _, err := db.ShopRequests(ctx, author.CompanyID, "draft"); return err },
 	} {

@@ -36,8 +36,8 @@ type Database interface {
 	ConnectTask(ctx context.Context, companyID, id string) (commerce.ConnectTask, error)
 	// ConnectionDays returns the last days that were compared, the newest first.
 	ConnectionDays(ctx context.Context, companyID, id string) ([]commerce.ConnectionDay, error)
-	// ConnectionAside returns orders set aside, by their ids, after one; empty: from the first on.
-	ConnectionAside(ctx context.Context, companyID, id, after string, limit int) ([]commerce.AsideOrder, error)
+	// Aside returns orders set aside, by their ids, after one; empty: from the first on.
+	Aside(ctx context.Context, companyID, id, after string, limit int) ([]commerce.AsideOrder, error)
 	ConnectionCoupons(ctx context.Context, companyID, id string) ([]commerce.ShopCoupon, error)
 	// ShopRequests returns at most commerce.MaxShopRequests that are not done, the oldest first.
 	ShopRequests(ctx context.Context, companyID, id string) ([]commerce.ShopRequest, error)

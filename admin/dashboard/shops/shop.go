@@ -186,7 +186,7 @@ func shopURL(address string) string {
 // fill reads what is shown of a connection that was connected.
 func (s *Pages) fill(r *http.Request, v site.Request, c commerce.Connection, after string, page *shopPage) error {
 	l := v.Lang
-	aside, err := s.db.ConnectionAside(r.Context(), c.CompanyID, c.ID, after, asidePerPage+1)
+	aside, err := s.db.Aside(r.Context(), c.CompanyID, c.ID, after, asidePerPage+1)
 	if err != nil {
 		return err
 	}

@@ -153,11 +153,6 @@ func (s *Store) ConnectionCoupons(ctx context.Context, companyID, id string) ([]
 	return list, postgres.Wrapf(postgres.Translate(err), "postgres: coupons of connection %s", id)
 }
 
-// ConnectionAside is Aside, for pages.
-func (s *Store) ConnectionAside(ctx context.Context, companyID, id, after string, limit int) ([]commerce.AsideOrder, error) {
-	return s.Aside(ctx, companyID, id, after, limit)
-}
-
 // ConnectTask returns a task of a company as it is now. commerce.ErrNotFound where there is none, or no more. A task for whose answer
 // somebody waits, and that no service took in time, has failed: commerce.ShopNoService.
 func (s *Store) ConnectTask(ctx context.Context, companyID, taskID string) (commerce.ConnectTask, error) {

@@ -3,7 +3,6 @@ package merchant
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -155,33 +154,26 @@ func auditColumns(e *account.AuditEntry) postgres.Columns {
 // ("": from the newest on); at most limit. action narrows it to those that begin
 // with a text.
 func (s *Store) AuditLog(ctx context.Context, companyID, before, action string, limit int) ([]account.AuditEntry, error) {
-	fail := func(err error) ([]account.AuditEntry, error) {
-		return nil, fmt.Errorf("postgres: audit log of %s: %w", companyID, postgres.Translate(err))
-	}
 	list, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(auditColumns), `
 		select `+postgres.List(auditColumns)+` from audit_log a
 		where a.company_id = @company_id and (@before::uuid is null or a.audit_id < @before) and starts_with(a.action, @action)
 		order by a.audit_id desc limit @limit`,
 		pgx.NamedArgs{"company_id": companyID, "before": postgres.NullIfEmpty(before), "action": action, "limit": limit})
-	if err != nil {
-		return fail(err)
+	actors := make([]string, len(list))
+	for i, e := range list {
+		actors[i] = e.Actor
 	}
-	actors := map[string]bool{}
-	for _, e := range list {
-		actors[e.Actor] = true
+	var names, subjects map[string]string
+	if err == nil {
+		names, err = s.actorNames(ctx, companyID, actors)
 	}
-	names, err := s.actorNames(ctx, companyID, actors)
-	if err != nil {
-		return fail(err)
-	}
-	subjects, err := s.subjectNames(ctx, companyID, list)
-	if err != nil {
-		return fail(err)
+	if err == nil {
+		subjects, err = s.subjectNames(ctx, companyID, list)
 	}
 	for i := range list {
 		list[i].Name, list[i].Names = names[list[i].Actor], subjects
 	}
-	return list, nil
+	return list, postgres.Wrapf(postgres.Translate(err), "postgres: audit log of %s", companyID)
 }
 
 // subjectNames returns the names of what entries name by id: influencers, also those of
@@ -240,18 +232,14 @@ func (s *Store) subjectNames(ctx context.Context, companyID string, list []accou
 
 // ActorNames returns the e-mails and keys' names of actors of a company.
 func (s *Store) ActorNames(ctx context.Context, companyID string, actors []string) (map[string]string, error) {
-	set := make(map[string]bool, len(actors))
-	for _, actor := range actors {
-		set[actor] = true
-	}
-	names, err := s.actorNames(ctx, companyID, set)
+	names, err := s.actorNames(ctx, companyID, actors)
 	return names, postgres.Wrapf(postgres.Translate(err), "postgres: names of actors of %s", companyID)
 }
 
 // actorNames returns the e-mails and keys' names of actors.
-func (s *Store) actorNames(ctx context.Context, companyID string, actors map[string]bool) (map[string]string, error) {
+func (s *Store) actorNames(ctx context.Context, companyID string, actors []string) (map[string]string, error) {
 	people, keys := []string{}, []string{}
-	for actor := range actors {
+	for _, actor := range actors {
 		if id, found := strings.CutPrefix(actor, "user/"); found && uuidtext.Is(id) {
 			people = append(people, id)
 		}

@@ -137,10 +137,11 @@ func (s *Store) Proposals(ctx context.Context, author commerce.Author) ([]commer
 	if err != nil {
 		return fail(err)
 	}
-	same, actors := map[string][]string{}, map[string]bool{}
+	same, actors := map[string][]string{}, []string{}
 	for i := range list {
 		p := &list[i]
-		if actors[p.By] = true; same[p.By] == nil {
+		if same[p.By] == nil {
+			actors = append(actors, p.By)
 			if same[p.By], err = samePeople(ctx, s.db.Pool(), author, p.By); err != nil {
 				return fail(err)
 			}

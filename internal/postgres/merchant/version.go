@@ -62,10 +62,7 @@ func (s *Store) LastChange(ctx context.Context, companyID, subject string) (acco
 	if err != nil {
 		return e, fmt.Errorf("postgres: last change of %q: %w", subject, postgres.Translate(err))
 	}
-	names, err := s.actorNames(ctx, companyID, map[string]bool{e.Actor: true})
-	if err != nil {
-		return e, fmt.Errorf("postgres: last change of %q: %w", subject, postgres.Translate(err))
-	}
+	names, err := s.actorNames(ctx, companyID, []string{e.Actor})
 	e.Name = names[e.Actor]
-	return e, nil
+	return e, postgres.Wrapf(postgres.Translate(err), "postgres: last change of %q", subject)
 }

@@ -46,10 +46,7 @@ func (t *Erasure) NextErasure(ctx context.Context, companyID string) (*erasure.E
 		from erasure e
 		where company_id = @company_id and done_at is null and phase <> @waits order by rev, erasure_id limit 1`,
 		pgx.NamedArgs{"company_id": companyID, "waits": int16(facts.EraseWaits), "shop": commerce.ErasedShop})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
-	}
-	return &e, postgres.Wrapf(err, "next erasure")
+	return postgres.Maybe(e, postgres.Wrapf(err, "next erasure"))
 }
 
 // argsOf are the arguments of the statements about one erasure.

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -47,14 +46,8 @@ func (t NonConvertingPaths) Count(ctx context.Context, companyID string) (*nonco
 	var c nonconverting.Count
 	err := t.tx.QueryRow(ctx, nullCount, pgx.NamedArgs{"company_id": companyID}).
 		Scan(postgres.Day(&c.Day), &c.Round, &c.Marks, &c.BeganAt, &c.After, &c.Journeys, &c.LeftOut, &c.Steps)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the count of non-converting paths: %w", err)
-	}
 	c.BeganAt = c.BeganAt.UTC()
-	return &c, nil
+	return postgres.Maybe(c, postgres.Wrapf(err, "read the count of non-converting paths"))
 }
 
 // waits is the SQL of whether orders of the company wait to be computed, queued or still to be
@@ -94,10 +87,7 @@ func (t NonConvertingPaths) Due(ctx context.Context, companyID string, rounds fa
 		"company_id": companyID, "first": rounds.Last[facts.FirstCount], "final": rounds.Last[facts.FinalCount], "again": rounds.Again,
 		"wait": facts.CountAgain,
 	}).Scan(postgres.Day(&c.Day), &c.Round)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
-	}
-	return &c, postgres.Wrapf(err, "find a day to count non-converting paths of")
+	return postgres.Maybe(c, postgres.Wrapf(err, "find a day to count non-converting paths of"))
 }
 
 // Begin begins a count that Due has returned. What facts change is marked from

@@ -176,10 +176,7 @@ func (t Statements) Next(ctx context.Context, companyID string) (*statements.Sta
 	}, `
 		select statement_id::text, influencer_id::text, currency, end_date, minimum_minor, rev, asked_at, actor, summed from statement
 		where company_id = @company_id and closed_at is null order by rev, statement_id limit 1`, pgx.NamedArgs{"company_id": companyID})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
-	}
-	return &s, postgres.Wrapf(err, "next statement")
+	return postgres.Maybe(s, postgres.Wrapf(err, "next statement"))
 }
 
 // Freeze puts ledger entries of a statement's influencer and currency into the
@@ -222,10 +219,7 @@ func (t Statements) ClosedBefore(ctx context.Context, companyID string, s statem
 		select statement_id::text, end_date, total_minor, carried, run_id::text from statement
 		where company_id = @company_id and influencer_id = @influencer_id and currency = @currency and closed_at is not null
 		order by rev desc limit 1`, pgx.NamedArgs{"company_id": companyID, "influencer_id": s.InfluencerID, "currency": s.Currency})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // none is no error, as the comment says
-	}
-	return &c, postgres.Wrapf(err, "statement before")
+	return postgres.Maybe(c, postgres.Wrapf(err, "statement before"))
 }
 
 // Sum adds the next entries that are in a statement to its sum, at most limit. It returns
