@@ -49,20 +49,10 @@ func ErasedDigest(companyID string, k Key) []byte {
 // of an event of a bot, and of a late one.
 func (e *Event) ErasureKeys() []Key {
 	id := &e.Identity
-	var keys []Key
-	for _, k := range []Key{
-		{KeyCustomer, id.CustomerKey}, {KeyEmail, id.EmailKey}, {KeyPhone, id.PhoneKey}, {KeyCart, id.CartKey}, {KeyCartNo, id.CartNoKey},
-		{KeyCookie, e.CookieID},
-	} {
-		if k.Value != "" {
-			keys = append(keys, k)
-		}
-	}
+	keys := appendSet(nil, Key{KeyCustomer, id.CustomerKey}, Key{KeyEmail, id.EmailKey}, Key{KeyPhone, id.PhoneKey},
+		Key{KeyCart, id.CartKey}, Key{KeyCartNo, id.CartNoKey}, Key{KeyCookie, e.CookieID})
 	if f := e.Former; f != nil {
-		if f.CartKey != "" {
-			keys = append(keys, Key{KeyCart, f.CartKey})
-		}
-		keys = appendFormer(keys, f)
+		keys = appendFormer(appendSet(keys, Key{KeyCart, f.CartKey}), f)
 	}
 	for _, visitor := range []string{e.VisitorID, e.Visitor} {
 		if visitor == "" {
@@ -76,22 +66,12 @@ func (e *Event) ErasureKeys() []Key {
 // PersonKeys returns the keys of an order that name its person. A browser's id is none: others may
 // use that browser.
 func PersonKeys(o *wire.Order) (keys []Key) {
-	for _, k := range []Key{
-		{KeyCustomer, o.CustomerKey.Or("")}, {KeyEmail, o.EmailKey.Or("")}, {KeyPhone, o.PhoneKey.Or("")},
-		{KeyCart, o.CartKey.Or("")}, {KeyCartNo, o.CartNoKey.Or("")},
-	} {
-		if k.Value != "" {
-			keys = append(keys, k)
-		}
-	}
+	keys = appendSet(keys, Key{KeyCustomer, o.CustomerKey.Or("")}, Key{KeyEmail, o.EmailKey.Or("")}, Key{KeyPhone, o.PhoneKey.Or("")},
+		Key{KeyCart, o.CartKey.Or("")}, Key{KeyCartNo, o.CartNoKey.Or("")})
 	for i := range o.Former {
 		f := &o.Former[i]
-		for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCart, f.CartKey},
-			{KeyCartNo, f.CartNoKey}} {
-			if k.Value != "" {
-				keys = append(keys, k)
-			}
-		}
+		keys = appendSet(keys, Key{KeyCustomer, f.CustomerKey}, Key{KeyEmail, f.EmailKey}, Key{KeyPhone, f.PhoneKey},
+			Key{KeyCart, f.CartKey}, Key{KeyCartNo, f.CartNoKey})
 	}
 	return keys
 }

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -78,12 +79,9 @@ func (e *Event) FormerVisitor() string {
 
 // appendClaimed appends the keys of the event that anybody could have sent.
 func (e *Event) appendClaimed(keys []Key) []Key {
-	for _, k := range []Key{{KeyCustomer, e.Identity.CustomerKey}, {KeyEmail, e.Identity.EmailKey}, {KeyPhone, e.Identity.PhoneKey},
-		{KeyCartNo, e.Identity.CartNoKey}} {
-		if k.Value != "" {
-			keys = append(keys, k)
-		}
-	}
+	id := &e.Identity
+	keys = appendSet(keys, Key{KeyCustomer, id.CustomerKey}, Key{KeyEmail, id.EmailKey}, Key{KeyPhone, id.PhoneKey},
+		Key{KeyCartNo, id.CartNoKey})
 	if own := VisitorKey(e.Visitor); own.Kind == KeyUser {
 		keys = append(keys, own)
 	}
@@ -98,13 +96,13 @@ func (e *Event) appendClaimed(keys []Key) []Key {
 
 // appendFormer appends the keys by a former hashing secret that anybody could have sent.
 func appendFormer(keys []Key, f *wire.Former) []Key {
-	for _, k := range []Key{{KeyCustomer, f.CustomerKey}, {KeyEmail, f.EmailKey}, {KeyPhone, f.PhoneKey}, {KeyCartNo, f.CartNoKey},
-		{KeyUser, f.UserKey}} {
-		if k.Value != "" {
-			keys = append(keys, Key{k.Kind, boundedID(k.Value)})
-		}
-	}
-	return keys
+	return appendSet(keys, Key{KeyCustomer, boundedID(f.CustomerKey)}, Key{KeyEmail, boundedID(f.EmailKey)},
+		Key{KeyPhone, boundedID(f.PhoneKey)}, Key{KeyCartNo, boundedID(f.CartNoKey)}, Key{KeyUser, boundedID(f.UserKey)})
+}
+
+// appendSet appends those of the keys that have a value; it overwrites more.
+func appendSet(keys []Key, more ...Key) []Key {
+	return append(keys, slices.DeleteFunc(more, func(k Key) bool { return k.Value == "" })...)
 }
 
 // Keys returns the keys that the event's visitor was seen with: its own id among
