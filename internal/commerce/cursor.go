@@ -14,6 +14,22 @@ import (
 // ErrBadCursor refuses text that no cursor's String wrote.
 var ErrBadCursor = errors.New("is not a cursor")
 
+func badCursor(text string) error { return fmt.Errorf("%.40q %w", text, ErrBadCursor) }
+
+// cursorText is a cursor's parts in base64, so that clients do not take it apart. No part but the last has a dot.
+func cursorText(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, ".")))
+}
+
+// cursorParts returns n parts that cursorText wrote; n empty ones, and false, for another text.
+func cursorParts(text string, n int) (parts []string, ok bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if parts = strings.SplitN(string(raw), ".", n); err != nil || len(parts) != n {
+		return make([]string, n), false
+	}
+	return parts, true
+}
+
 // Cursor is a place in a list of a company's orders: after the order of that
 // time and id. The zero cursor is before all orders. Which time of an order At
 // is depends on the list.
@@ -50,7 +66,7 @@ func ParseCursor(text string) (Cursor, error) {
 	at, err := strconv.ParseInt(micros, 10, 64)
 	c := Cursor{At: time.UnixMicro(at).UTC(), OrderID: id}
 	if !found || err != nil || !Recordable(c.At) || id != "" && !IsID(id) {
-		return Cursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+		return Cursor{}, badCursor(text)
 	}
 	return c, nil
 }
@@ -65,13 +81,12 @@ type InfluencerCursor struct {
 // IsZero reports whether the cursor is the beginning.
 func (c InfluencerCursor) IsZero() bool { return c.InfluencerID == "" }
 
-// String returns the cursor in base64, so that clients do not take it apart, or
-// "" for the zero cursor.
+// String is "" for the zero cursor.
 func (c InfluencerCursor) String() string {
 	if c.IsZero() {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.CreatedAt.UnixMicro(), 36) + "." + c.InfluencerID))
+	return cursorText(strconv.FormatInt(c.CreatedAt.UnixMicro(), 36), c.InfluencerID)
 }
 
 // ParseInfluencerCursor reads what String wrote.
@@ -79,15 +94,11 @@ func ParseInfluencerCursor(text string) (InfluencerCursor, error) {
 	if text == "" {
 		return InfluencerCursor{}, nil
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	micros, id, found := strings.Cut(string(raw), ".")
-	if err != nil || !found || !uuidtext.Is(id) {
-		return InfluencerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
-	}
-	at, err := strconv.ParseInt(micros, 36, 64)
-	c := InfluencerCursor{CreatedAt: time.UnixMicro(at).UTC(), InfluencerID: id}
-	if err != nil || !Recordable(c.CreatedAt) {
-		return InfluencerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	parts, ok := cursorParts(text, 2)
+	at, err := strconv.ParseInt(parts[0], 36, 64)
+	c := InfluencerCursor{CreatedAt: time.UnixMicro(at).UTC(), InfluencerID: parts[1]}
+	if !ok || err != nil || !uuidtext.Is(c.InfluencerID) || !Recordable(c.CreatedAt) {
+		return InfluencerCursor{}, badCursor(text)
 	}
 	return c, nil
 }

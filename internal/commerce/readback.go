@@ -1,9 +1,7 @@
 package commerce
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -77,16 +75,14 @@ type StoredProduct struct {
 // id. The zero value is the beginning.
 type ProductCursor struct{ ProductID string }
 
-// String returns the cursor in base64, or "" for the zero cursor.
-func (c ProductCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.ProductID))
-}
+// String is "" for the zero cursor.
+func (c ProductCursor) String() string { return cursorText(c.ProductID) }
 
 // ParseProductCursor reads what String wrote.
 func ParseProductCursor(text string) (ProductCursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(raw) > 0 && !IsLedgerAccount(string(raw)) {
-		return ProductCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	parts, ok := cursorParts(text, 1)
+	if !ok || parts[0] != "" && !IsLedgerAccount(parts[0]) {
+		return ProductCursor{}, badCursor(text)
 	}
-	return ProductCursor{ProductID: string(raw)}, nil
+	return ProductCursor{ProductID: parts[0]}, nil
 }

@@ -1,11 +1,8 @@
 package commerce
 
 import (
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -145,23 +142,18 @@ type StatementCursor struct {
 // IsZero reports whether the cursor is the beginning.
 func (c StatementCursor) IsZero() bool { return c.StatementID == "" }
 
-// String returns the cursor in base64, so that clients do not take it apart.
 func (c StatementCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.Rev, 36) + "." + c.StatementID))
+	return cursorText(strconv.FormatInt(c.Rev, 36), c.StatementID)
 }
 
 // ParseStatementCursor reads what String wrote.
 func ParseStatementCursor(text string) (StatementCursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	rev, id, found := strings.Cut(string(raw), ".")
-	if err != nil || !found || !uuidtext.Is(id) {
-		return StatementCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	parts, ok := cursorParts(text, 2)
+	rev, err := strconv.ParseInt(parts[0], 36, 64)
+	if !ok || err != nil || !uuidtext.Is(parts[1]) {
+		return StatementCursor{}, badCursor(text)
 	}
-	n, err := strconv.ParseInt(rev, 36, 64)
-	if err != nil {
-		return StatementCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
-	}
-	return StatementCursor{n, id}, nil
+	return StatementCursor{rev, parts[1]}, nil
 }
 
 // Closing asks for statements.
@@ -308,24 +300,18 @@ type LedgerCursor struct {
 // IsZero reports whether the cursor is the beginning.
 func (c LedgerCursor) IsZero() bool { return c.OrderID == "" }
 
-// String returns the cursor in base64, so that clients do not take it apart.
 func (c LedgerCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 36) + "." +
-		strconv.Itoa(c.Entry) + "." + c.OrderID))
+	return cursorText(strconv.FormatInt(c.At.UnixMicro(), 36), strconv.Itoa(c.Entry), c.OrderID)
 }
 
 // ParseLedgerCursor reads what String wrote.
 func ParseLedgerCursor(text string) (LedgerCursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	parts := strings.SplitN(string(raw), ".", 3)
-	if err != nil || len(parts) != 3 || !IsLedgerAccount(parts[2]) {
-		return LedgerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
-	}
+	parts, ok := cursorParts(text, 3)
 	micros, badTime := strconv.ParseInt(parts[0], 36, 64)
 	entry, badEntry := strconv.ParseInt(parts[1], 10, 32)
 	c := LedgerCursor{time.UnixMicro(micros).UTC(), parts[2], int(entry)}
-	if badTime != nil || badEntry != nil || !Recordable(c.At) {
-		return LedgerCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	if !ok || badTime != nil || badEntry != nil || !IsLedgerAccount(c.OrderID) || !Recordable(c.At) {
+		return LedgerCursor{}, badCursor(text)
 	}
 	return c, nil
 }
@@ -343,17 +329,13 @@ func (b Balance) Cursor() BalanceCursor {
 	return BalanceCursor{b.Influencer, b.InfluencerID, b.Currency}
 }
 
-// String returns the cursor in base64, so that clients do not take it apart.
-func (c BalanceCursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.Currency + "." + c.InfluencerID + "." + c.Influencer))
-}
+func (c BalanceCursor) String() string { return cursorText(c.Currency, c.InfluencerID, c.Influencer) }
 
 // ParseBalanceCursor reads what String wrote.
 func ParseBalanceCursor(text string) (BalanceCursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
-	parts := strings.SplitN(string(raw), ".", 3)
-	if err != nil || len(parts) != 3 || !uuidtext.Is(parts[1]) || parts[2] != "" && !IsID(parts[2]) || !IsID(parts[0]) {
-		return BalanceCursor{}, fmt.Errorf("%.40q %w", text, ErrBadCursor)
+	parts, ok := cursorParts(text, 3)
+	if !ok || !uuidtext.Is(parts[1]) || parts[2] != "" && !IsID(parts[2]) || !IsID(parts[0]) {
+		return BalanceCursor{}, badCursor(text)
 	}
 	return BalanceCursor{parts[2], parts[1], parts[0]}, nil
 }
