@@ -191,59 +191,36 @@ func readEvent(value []byte) *parsedEvent {
 func readCommerce(c wire.Commerce, into *companyBatch) error {
 	switch c.Kind {
 	case wire.KindOrder:
-		v, err := facts.ParseOrder(c)
-		if err != nil {
-			return err
-		}
-		into.orders = append(into.orders, v)
+		return add(&into.orders, facts.ParseOrder, c)
 	case wire.KindProduct:
-		p, err := facts.ParseProduct(c)
-		if err != nil {
-			return err
-		}
-		into.products = append(into.products, p)
+		return add(&into.products, facts.ParseProduct, c)
 	case wire.KindEvidence:
-		d, err := facts.ParseDecision(c)
-		if err != nil {
-			return err
-		}
-		into.decisions = append(into.decisions, d)
+		return add(&into.decisions, facts.ParseDecision, c)
 	case wire.KindStatement:
-		s, err := statements.Parse(c)
-		if err != nil {
-			return err
-		}
-		into.statements = append(into.statements, s)
+		return add(&into.statements, statements.Parse, c)
 	case wire.KindPayment:
-		p, err := statements.ParsePayment(c)
-		if err != nil {
-			return err
-		}
-		into.payments = append(into.payments, p)
+		return add(&into.payments, statements.ParsePayment, c)
 	case wire.KindWithholding:
-		w, err := statements.ParseWithholding(c)
-		if err != nil {
-			return err
-		}
-		into.withheld = append(into.withheld, w)
+		return add(&into.withheld, statements.ParseWithholding, c)
 	case wire.KindEntry:
-		e, err := statements.ParseEntry(c)
-		if err != nil {
-			return err
-		}
-		into.entries = append(into.entries, e)
+		return add(&into.entries, statements.ParseEntry, c)
 	case wire.KindErasure:
 		into.erasures = append(into.erasures, c.ID)
+		return nil
 	case wire.KindRule, wire.KindSettings:
-		change, err := facts.ParseChange(c)
-		if err != nil {
-			return err
-		}
-		into.changes = append(into.changes, change)
+		return add(&into.changes, facts.ParseChange, c)
 	default:
 		return facts.ErrUnknownKind
 	}
-	return nil
+}
+
+// add parses a record of commerce.v1 and adds it to a list.
+func add[T any](to *[]T, parse func(wire.Commerce) (T, error), c wire.Commerce) error {
+	v, err := parse(c)
+	if err == nil {
+		*to = append(*to, v)
+	}
+	return err
 }
 
 var errCharacter = errors.New(codeCharacter)
