@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/ledger"
 )
@@ -52,36 +51,22 @@ func (a *application) agreementsNext(ctx context.Context) (more bool, err error)
 	return more, a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
 }
 
-// closeDays closes the days of the stores of this member's partitions, until ctx ends.
-func (p *Processor) closeDays(ctx context.Context) {
-	for background.Sleep(ctx, agreementsEvery) {
-		if err := p.closeDaysDue(ctx); err != nil && ctx.Err() == nil {
-			p.Logger.Warn("agreements could not be posted: it is tried again", "error", err, "in", agreementsEvery)
-		}
-	}
-}
-
-// closeDaysDue closes the days that are due. A company that fails does not keep the others waiting.
+// closeDaysDue closes the days that are due of the stores of this member's partitions. A company that fails does not keep the others waiting.
 func (p *Processor) closeDaysDue(ctx context.Context) error {
 	list, err := p.Store.AgreementsDue(ctx, p.Now())
 	if err != nil {
 		return err
 	}
 	var failed []error
-	for _, company := range list {
-		partition, err := p.Log.PartitionOf(ctx, []byte(company))
-		if err != nil {
-			return err
-		}
-		if !p.keepsUp(partition) {
-			continue
-		}
-		for more := true; more && err == nil; {
+	err = p.eachOf(ctx, list, func(company string, partition int) error {
+		var err error
+		for more := p.keepsUp(partition); more && err == nil; {
 			more, err = p.CloseDays(ctx, company, partition)
 		}
 		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
+		return nil
+	})
+	return errors.Join(append(failed, err)...)
 }
 
 // CloseDays closes a company's days until yesterday, and posts agreements of some influencers, while the partition's owner waits.
@@ -91,17 +76,11 @@ func (p *Processor) CloseDays(ctx context.Context, companyID string, partition i
 	if err != nil {
 		return false, err
 	}
-	err = p.limitTransactions(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, p.config.ApplyTimeout)
-		defer cancel()
-		b := batch{now: p.Now().UTC(), companies: []companyBatch{{index: index}}}
-		_, err := p.transact(ctx, b, func(a *application) (err error) {
-			if err := a.tx.Offsets.LockPartition(ctx, partition); err != nil {
-				return err
-			}
-			more, err = a.agreementsNext(ctx)
+	err = p.besideTx(ctx, index, func(ctx context.Context, a *application) (err error) {
+		if err := a.tx.Offsets.LockPartition(ctx, partition); err != nil {
 			return err
-		})
+		}
+		more, err = a.agreementsNext(ctx)
 		return err
 	})
 	return more, err

@@ -249,11 +249,27 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.Books != nil {
 		beside.Go(func() { p.keepBooks(ctx) })
 	}
-	beside.Go(func() { p.retainDaily(ctx) })
-	beside.Go(func() { p.countPathsDaily(ctx) })
-	beside.Go(func() { p.closeDays(ctx) })
-	beside.Go(func() { p.watchUnfinished(ctx) })
-	beside.Go(func() { p.watchExports(ctx) })
+	beside.Go(func() {
+		every := p.config.RetainEvery
+		p.repeat(ctx, firstRetain, every, p.retainDue, p.metrics.retainFailures,
+			slog.LevelError, "old events could not be removed: it is tried again", "in", every)
+	})
+	beside.Go(func() {
+		every := p.config.CountPathsEvery
+		p.repeat(ctx, firstCount, every, p.countPathsDue, p.metrics.countFailures,
+			slog.LevelWarn, "non-converting paths could not be counted: it is tried again", "in", every)
+	})
+	beside.Go(func() {
+		p.repeat(ctx, agreementsEvery, agreementsEvery, p.closeDaysDue, nil,
+			slog.LevelWarn, "agreements could not be posted: it is tried again", "in", agreementsEvery)
+	})
+	beside.Go(func() {
+		p.repeat(ctx, measureEvery, measureEvery, p.measureUnfinished, nil, slog.LevelWarn, "what waits could not be measured")
+	})
+	beside.Go(func() {
+		p.repeat(ctx, firstCount, measureExportsEvery, p.measureExports, nil,
+			slog.LevelWarn, "it could not be measured what waits for exports")
+	})
 	err := p.Log.Consume(ctx, p.runPartition)
 	stop()
 	beside.Wait()

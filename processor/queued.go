@@ -175,16 +175,12 @@ func (o *owner) queuedCompanies(ctx context.Context) (mine []string, err error) 
 		if err != nil {
 			return err
 		}
-		for _, id := range companies {
-			partition, err := o.Log.PartitionOf(ctx, []byte(id))
-			if err != nil {
-				return err
-			}
+		return o.eachOf(ctx, companies, func(id string, partition int) error {
 			if partition == o.partition {
 				mine = append(mine, id)
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return mine, err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/attribution"
-	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/upkeep/retention"
 	"github.com/tributary-io/tributary/internal/wire"
@@ -83,43 +82,26 @@ func (p *Processor) indexOf(ctx context.Context, companyID string) (*attribution
 func (p *Processor) removalTx(
 	ctx context.Context, index *attribution.Index, partition int, f func(ctx context.Context, t *retention.Turn) error,
 ) error {
-	return p.limitTransactions(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, p.config.ApplyTimeout)
-		defer cancel()
-		b := batch{now: p.Now().UTC(), companies: []companyBatch{{index: index}}}
-		_, err := p.transact(ctx, b, func(a *application) (err error) {
-			if err := a.tx.Offsets.LockPartition(ctx, partition); err != nil {
-				return err
-			}
-			if a.index, err = p.indexOf(ctx, a.company); err != nil {
-				return err
-			}
-			return f(ctx, &retention.Turn{Store: a.tx.Retention, Index: a.index, Snapshot: a.snapshot})
-		})
-		return err
+	return p.besideTx(ctx, index, func(ctx context.Context, a *application) (err error) {
+		if err := a.tx.Offsets.LockPartition(ctx, partition); err != nil {
+			return err
+		}
+		if a.index, err = p.indexOf(ctx, a.company); err != nil {
+			return err
+		}
+		return f(ctx, &retention.Turn{Store: a.tx.Retention, Index: a.index, Snapshot: a.snapshot})
 	})
 }
 
 // firstRetain is the wait after the start: the partitions have owners by then.
 const firstRetain = time.Minute
 
-// retainDaily removes the old events of the companies of this member's partitions once a
-// day, until ctx ends.
-func (p *Processor) retainDaily(ctx context.Context) {
-	for wait := min(firstRetain, p.config.RetainEvery); background.Sleep(ctx, wait); wait = p.config.RetainEvery {
-		if err := p.retainDue(ctx); err != nil && ctx.Err() == nil {
-			p.metrics.retainFailures.Inc()
-			p.Logger.Error("old events could not be removed: it is tried again", "error", err, "in", p.config.RetainEvery)
-		}
-	}
-}
-
 // mostBehind is how far behind the log an owner may be while old events are removed: what
 // waits may still concern orders that a removal would snapshot (commerce.RetentionMargin).
 const mostBehind = time.Hour
 
-// retainDue removes the old events of all companies that are due. A company whose removal
-// fails does not keep the others waiting.
+// retainDue removes the old events of the companies of this member's partitions that are due, once
+// a day. A company whose removal fails does not keep the others waiting.
 func (p *Processor) retainDue(ctx context.Context) error {
 	list, err := p.Store.Retentions(ctx)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/facts"
 )
 
@@ -74,15 +73,6 @@ func (u unfinished) addDone(done applied) {
 	u.done.WithLabelValues(askedStatements).Add(float64(done.closed))
 }
 
-// watchUnfinished measures now and then what is not done, until ctx ends.
-func (p *Processor) watchUnfinished(ctx context.Context) {
-	for background.Sleep(ctx, measureEvery) {
-		if err := p.measureUnfinished(ctx); err != nil && ctx.Err() == nil {
-			p.Logger.Warn("what waits could not be measured", "error", err)
-		}
-	}
-}
-
 // measureUnfinished measures what is not done of the companies of this member's
 // partitions. A company that has something to do is in the queue of companies.
 func (p *Processor) measureUnfinished(ctx context.Context) error {
@@ -92,33 +82,21 @@ func (p *Processor) measureUnfinished(ctx context.Context) error {
 	}
 	var sum facts.Unfinished
 	measured := 0
-	for _, company := range companies {
-		partition, err := p.Log.PartitionOf(ctx, []byte(company))
-		if err != nil {
-			return err
-		}
+	err = p.eachOf(ctx, companies, func(company string, partition int) error {
 		if _, owned := p.partitionNow(partition); measured == mostMeasured || !owned {
-			continue
+			return nil
 		}
 		measured++
 		found, err := p.Store.Unfinished(ctx, company)
-		if err != nil {
-			return err
-		}
 		sum.Add(found)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	p.metrics.asked.set(p.Now(), askedErasures, sum.Erasures)
 	p.metrics.asked.set(p.Now(), askedStatements, sum.Statements)
 	return nil
-}
-
-// watchExports measures each hour which erasures wait for exports, until ctx ends.
-func (p *Processor) watchExports(ctx context.Context) {
-	for wait := firstCount; background.Sleep(ctx, wait); wait = measureExportsEvery {
-		if err := p.measureExports(ctx); err != nil && ctx.Err() == nil {
-			p.Logger.Warn("it could not be measured what waits for exports", "error", err)
-		}
-	}
 }
 
 // measureExports measures which erasures of the companies of this member's partitions wait for exports, and logs the company of the oldest.
