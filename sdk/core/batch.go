@@ -123,20 +123,10 @@ func (b *Batch) object(body string, o *Options) *Violation {
 // members reads a body that is an object, member by member.
 func (b *Batch) members(body string, o *Options) *Violation {
 	var events, company, sentAt, dropped string
-	rest := body
-	first := true
-	for {
-		key, value, after, state := member(rest, first)
-		if state == memberBroken {
-			return notJSON()
-		}
-		if state == memberEnd {
-			if after != "" {
-				return notJSON()
-			}
-			break
-		}
-		first, rest = false, after
+	s := Scan(body, 0)
+	s.Enter()
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		value := s.cut()
 		switch key {
 		case "events":
 			events = value
@@ -147,6 +137,9 @@ func (b *Batch) members(body string, o *Options) *Violation {
 		case "dropped":
 			dropped = value
 		}
+	}
+	if !s.Done() {
+		return notJSON()
 	}
 	if v := b.companyText(company); v != nil {
 		return v
@@ -183,47 +176,6 @@ func (b *Batch) oneEvent(body string, o *Options) bool {
 		b.CompanyID = p.company
 	}
 	return true
-}
-
-const (
-	memberFound = iota
-	memberEnd
-	memberBroken
-)
-
-// member cuts the next member off an object's text. Of its value it finds only
-// the end.
-func member(rest string, first bool) (key, value, after string, state int) {
-	const space = " \t\r\n"
-	rest = strings.TrimLeft(rest, space)
-	if first {
-		rest = strings.TrimLeft(rest[1:], space)
-	}
-	if strings.HasPrefix(rest, "}") {
-		return "", "", strings.TrimLeft(rest[1:], space), memberEnd
-	}
-	if !first {
-		if !strings.HasPrefix(rest, ",") {
-			return "", "", "", memberBroken
-		}
-		rest = strings.TrimLeft(rest[1:], space)
-	}
-	n := extent(rest)
-	if n == 0 || rest[0] != '"' {
-		return "", "", "", memberBroken
-	}
-	name := Scan(rest[:n], 0)
-	key = name.Text()
-	rest = strings.TrimLeft(rest[n:], space)
-	if name.Fault() != NoFault || !strings.HasPrefix(rest, ":") {
-		return "", "", "", memberBroken
-	}
-	rest = strings.TrimLeft(rest[1:], space)
-	n = extent(rest)
-	if n == 0 {
-		return "", "", "", memberBroken
-	}
-	return key, rest[:n], rest[n:], memberFound
 }
 
 func (b *Batch) companyText(text string) *Violation {
@@ -265,36 +217,29 @@ func (b *Batch) sentAt(text string) *Violation {
 
 // items cuts an array into its items and parses each.
 func (b *Batch) items(text string, o *Options) *Violation {
-	const space = " \t\r\n"
-	rest := strings.TrimLeft(text[1:], space)
-	if strings.HasPrefix(rest, "]") {
-		return b.rest(rest[1:])
-	}
 	if b.Items == nil { // An event takes some 600 bytes. A good guess of their count saves copies.
 		b.Items = make([]Item, 0, min(MaxBatchEvents, 1+len(text)/512))
 	}
-	for {
+	s := Scan(text, 0)
+	s.Enter()
+	for s.Element() {
 		if n := len(b.Items); n > 0 && n == cap(b.Items) { // as many more as there will be if the rest is like the beginning
-			b.Items = slices.Grow(b.Items, min(MaxBatchEvents-n, 1+n*len(rest)/(len(text)-len(rest))))
+			b.Items = slices.Grow(b.Items, min(MaxBatchEvents-n, 1+n*(len(text)-s.at)/s.at))
 		}
-		n, v := b.next(rest, o)
-		if v != nil {
+		if v := b.next(&s, o); v != nil {
 			return v
 		}
-		rest = strings.TrimLeft(rest[n:], space)
-		switch {
-		case strings.HasPrefix(rest, "]"):
-			return b.rest(rest[1:])
-		case !strings.HasPrefix(rest, ","):
-			return notJSON()
-		}
-		rest = strings.TrimLeft(rest[1:], space)
 	}
+	if !s.Done() {
+		return notJSON()
+	}
+	return nil
 }
 
-// next reads the item that text begins with and returns its length. An event
-// object is parsed at once; if that finds a fault, its end is looked for first.
-func (b *Batch) next(text string, o *Options) (int, *Violation) {
+// next reads the array's next element. An event object is parsed at once; if
+// that finds a fault, its end is looked for first.
+func (b *Batch) next(s *Scanner, o *Options) *Violation {
+	text := s.text[s.at:]
 	if len(b.Items) < MaxBatchEvents && strings.HasPrefix(text, "{") {
 		b.Items = append(b.Items, Item{})
 		item := &b.Items[len(b.Items)-1]
@@ -304,28 +249,21 @@ func (b *Batch) next(text string, o *Options) (int, *Violation) {
 			item.Text = text[:p.in.at]
 			p.complete(o, item)
 			item.Err, item.Unread = p.err, p.unread
+			s.at += p.in.at
 			if p.company != "" {
-				return p.in.at, b.company(p.company)
+				return b.company(p.company)
 			}
-			return p.in.at, nil
+			return nil
 		}
 		b.Items = b.Items[:len(b.Items)-1]
 	}
-	n := extent(text)
-	if n == 0 {
-		return 0, notJSON()
-	}
-	if len(b.Items) == MaxBatchEvents {
-		return 0, &Violation{CodeTooManyEvents, "events", "holds more than 500 events"}
-	}
-	return n, b.add(text[:n], o)
-}
-
-func (b *Batch) rest(after string) *Violation {
-	if strings.Trim(after, " \t\r\n") != "" {
+	if text = s.cut(); text == "" {
 		return notJSON()
 	}
-	return nil
+	if len(b.Items) == MaxBatchEvents {
+		return &Violation{CodeTooManyEvents, "events", "holds more than 500 events"}
+	}
+	return b.add(text, o)
 }
 
 // add parses one item. The violation that it returns refuses the whole body.

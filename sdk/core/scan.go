@@ -158,6 +158,12 @@ func (s *Scanner) Cut() string {
 		s.fail(Malformed)
 		return ""
 	}
+	return s.cut()
+}
+
+// cut is Cut of a value that may be broken from its first byte on.
+func (s *Scanner) cut() string {
+	s.space()
 	n := extent(s.text[s.at:])
 	if n == 0 {
 		s.fail(Malformed)
