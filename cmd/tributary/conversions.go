@@ -13,8 +13,9 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-var networkAccounts = receivers{group: "conversions", prefix: commerce.NetworkPrefix, one: "account", example: "net_abcdefghijklmnop",
-	states: commerce.NetworkStates,
+var networkAccounts = receivers{group: "conversions", prefix: commerce.NetworkPrefix, one: "account",
+	idField: "id", example: "net_abcdefghijklmnop", states: commerce.NetworkStates,
+	table: messageTable[:len(messageTable)-1], // without the id of Standard Webhooks
 	messages: `List an account's messages: each says that an order is to be looked at. Delivered and skipped ones are kept for 7 days, those
 that were given up (parked) for 30. A skipped one was not sent: no_consent (the shopper did not agree to the network), not_asked
 (the page said nothing of consent), erased, not_sold, not_proven, told (the network has it as it is), too_old, no_refund (the
@@ -24,7 +25,10 @@ no_answer or secret_lost.`,
 	test:   "Send a sale that is made up, in the network's test mode",
 	replay: "Look again at what was sold in some time",
 	replayLong: `Look again at orders that changed from --from on and before --to: at most %d at once. One is sent where the network does
-not have it as it is now, and takes what is so old.`}
+not have it as it is now, and takes what is so old.`,
+	changeLong: `Change what is given, and nothing else; the network cannot change. One that is enabled again gets what waited for it, and what
+happens from then on; what was sold while it was disabled is told by ` + "`tributary conversions replay`" + `.`,
+	changeExample: "--test-code ''"}
 
 func newConversions() *cobra.Command {
 	return group("conversions", "Tell advertising networks of sales, where the shopper agreed", append(networkAccounts.commands(),
@@ -96,12 +100,6 @@ func sealNetworkSecret(ctx context.Context, db stores, company, id, secret strin
 	return account.SealNetworkSecret(offer, company, id, secret)
 }
 
-// networkReport is what a command that does one thing to an account writes.
-type networkReport struct {
-	ID    string `json:"id"`
-	State string `json:"state"`
-}
-
 func newConversionsAdd() *cobra.Command {
 	var f networkFlags
 	var s networkSecret
@@ -130,7 +128,7 @@ func newConversionsAdd() *cobra.Command {
 				return networkAccounts.problem(err, n.ID)
 			}
 			fmt.Fprintf(report.text(cmd), "Account %s is told of what is sold from now on.\n", n.ID)
-			return report.write(cmd, networkReport{n.ID, n.State()})
+			return report.write(cmd, networkAccounts.said(n.ID, "state", n.State()))
 		})
 	cmd.Long = `Add an account at meta, ga4, google or tiktok, which is told of each approved order that is proven to be an influencer's, where
 the shopper agreed to that network. The connect service sends. Begin with --test-code. What was sold before is told by
@@ -140,7 +138,7 @@ the shopper agreed to that network. The connect service sends. Begin with --test
 	cmd.Flags().StringVar(&network, "network", "", strings.Join(commerce.NetworkNames(), ", "))
 	f.register(cmd)
 	s.register(cmd)
-	report.register(cmd, networkReport{networkAccounts.example, commerce.EndpointActive})
+	report.register(cmd, networkAccounts.said(networkAccounts.example, "state", commerce.EndpointActive))
 	needs(cmd, "network", "name", "account-id", "secret-file")
 	return cmd
 }
@@ -175,34 +173,15 @@ since too many messages waited (overflow). It gets nothing until it is enabled a
 
 func newConversionsChange() *cobra.Command {
 	var f networkFlags
-	var enable, disable bool
-	var report reportFlag
-	cmd := networkAccounts.with("change", "Change an account, or enable or disable it",
-		func(ctx context.Context, cmd *cobra.Command, db stores, author commerce.Author, id string) error {
-			if err := db.ChangeNetwork(ctx, author, id, func(n *commerce.Network) error {
-				n.Active = n.Active && !disable || enable
+	return networkAccounts.newChange(f.register,
+		func(ctx context.Context, db stores, author commerce.Author, id string, active func(was bool) bool) error {
+			return db.ChangeNetwork(ctx, author, id, func(n *commerce.Network) error {
+				n.Active = active(n.Active)
 				var bad commerce.Violations
 				f.into(n, &bad)
 				return brokenFlags(bad)
-			}); err != nil {
-				return err
-			}
-			n, err := db.Network(ctx, author.CompanyID, id)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(report.text(cmd), "Account %s is %s.\n", id, n.State())
-			return report.write(cmd, networkReport{id, n.State()})
+			})
 		})
-	cmd.Long = `Change what is given, and nothing else; the network cannot change. One that is enabled again gets what waited for it, and what
-happens from then on; what was sold while it was disabled is told by ` + "`tributary conversions replay`" + `.`
-	cmd.Example += " --test-code ''"
-	f.register(cmd)
-	cmd.Flags().BoolVar(&enable, "enable", false, "send to it")
-	cmd.Flags().BoolVar(&disable, "disable", false, "send nothing to it, and write nothing down for it")
-	excludes(cmd.Flags(), "enable", "disable")
-	report.register(cmd, networkReport{networkAccounts.example, commerce.EndpointActive})
-	return cmd
 }
 
 func newConversionsSecret() *cobra.Command {
@@ -230,11 +209,11 @@ func newConversionsSecret() *cobra.Command {
 				return err
 			}
 			fmt.Fprintln(report.text(cmd), "What is sent from now on is sent with the new secret.")
-			return report.write(cmd, networkReport{id, n.State()})
+			return report.write(cmd, networkAccounts.said(id, "state", n.State()))
 		})
 	cmd.Example += " --secret-file token"
 	s.register(cmd)
-	report.register(cmd, networkReport{networkAccounts.example, commerce.EndpointActive})
+	report.register(cmd, networkAccounts.said(networkAccounts.example, "state", commerce.EndpointActive))
 	needs(cmd, "secret-file")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,20 +19,26 @@ import (
 // receivers is a kind of what messages are sent to, with its group of commands. The id of another kind is none of its.
 type receivers struct {
 	group, prefix, one string // "webhooks", "whe_", "endpoint"
-	example            string // of an id
+	idField, example   string // of an id: its name in JSON, and how one looks
 	states             []string
+	table              []column[commerce.Message]
 	messages, test     string // what these commands do, in the words of their help
 	replay, replayLong string
+	changeLong         string
+	changeExample      string // of its flags
 }
 
-var webhookEndpoints = receivers{group: "webhooks", prefix: commerce.EndpointPrefix, one: "endpoint", example: "whe_abcdefghijklmnop",
-	states: commerce.MessageStates,
+var webhookEndpoints = receivers{group: "webhooks", prefix: commerce.EndpointPrefix, one: "endpoint",
+	idField: "endpoint_id", example: "whe_abcdefghijklmnop", states: commerce.MessageStates, table: messageTable,
 	messages: `List an endpoint's messages. Delivered ones are kept for 7 days, those that were given up (parked) for 30. A failure is
 status (no 2xx), redirect, not_public (the address is none of the internet), timeout, no_answer or secret_lost.`,
 	test:   "Send an event of type webhook.test, whatever events the endpoint gets",
 	replay: "Send what changed in some time once more, as it is now",
 	replayLong: `Send orders and statements that changed from five minutes before --from on and before --to once more, as they are now: at
-most %d orders at once. What has not changed since has the webhook-id that it had.`}
+most %d orders at once. What has not changed since has the webhook-id that it had.`,
+	changeLong: `Change what is given, and nothing else. One that is enabled again gets what waited for it, and what happens from then
+on; what happened while it was disabled is sent by ` + "`tributary webhooks replay`" + `.`,
+	changeExample: "--enable"}
 
 func newWebhooks() *cobra.Command {
 	return group("webhooks", "Tell other systems what becomes of orders and statements", append(webhookEndpoints.commands(), newWebhooksAdd(),
@@ -131,13 +138,8 @@ func newSecret(ctx context.Context, db stores, company, endpoint string) (text s
 	return account.NewWebhookSecret(rand.Reader, offer, company, endpoint)
 }
 
-// secretReport is an endpoint with a secret that was made now.
-type secretReport struct {
-	ID     string `json:"endpoint_id"`
-	Secret string `json:"secret"`
-}
-
-var exampleSecret = secretReport{"whe_abcdefghijklmnop", "whsec_…"}
+// exampleSecret is an endpoint with a secret that was made now.
+var exampleSecret = webhookEndpoints.said(webhookEndpoints.example, "secret", "whsec_…")
 
 func newWebhooksAdd() *cobra.Command {
 	var f endpointFlags
@@ -160,7 +162,7 @@ func newWebhooksAdd() *cobra.Command {
 				return webhookEndpoints.problem(err, id)
 			}
 			fmt.Fprintf(report.text(cmd), "Endpoint %s gets events from now on.\nIts secret, which nobody can show again: %s\n", id, text)
-			return report.write(cmd, secretReport{id, text})
+			return report.write(cmd, webhookEndpoints.said(id, "secret", text))
 		})
 	cmd.Long = `Add an endpoint: an address that gets events as Standard Webhooks says, each signed with a secret of its own. The
 connect service sends them. What happened before is sent by ` + "`tributary webhooks replay`" + `.`
@@ -209,45 +211,44 @@ for five days (dead), or since too many messages waited (overflow). It gets noth
 	return cmd
 }
 
-// endpointReport is what a command that does one thing to an endpoint writes.
-type endpointReport struct {
-	ID    string `json:"endpoint_id"`
-	State string `json:"state"`
-}
-
 func newWebhooksChange() *cobra.Command {
 	var f endpointFlags
-	var enable, disable bool
-	var report reportFlag
-	cmd := webhookEndpoints.with("change", "Change an endpoint, or enable or disable it",
-		func(ctx context.Context, cmd *cobra.Command, db stores, author commerce.Author, id string) error {
+	return webhookEndpoints.newChange(f.register,
+		func(ctx context.Context, db stores, author commerce.Author, id string, active func(was bool) bool) error {
 			var wrong error
 			err := db.ChangeEndpoint(ctx, author, id, func(e *commerce.Endpoint) error {
-				e.Active = e.Active && !disable || enable
+				e.Active = active(e.Active)
 				wrong = f.into(e)
 				return wrong
 			})
-			if wrong != nil {
-				return wrong
+			return cmp.Or(wrong, err)
+		})
+}
+
+// newChange changes one by the flags that register adds. active tells whether it is active then.
+func (k receivers) newChange(register func(cmd *cobra.Command),
+	change func(ctx context.Context, db stores, author commerce.Author, id string, active func(was bool) bool) error) *cobra.Command {
+	var enable, disable bool
+	var report reportFlag
+	cmd := k.with("change", "Change an "+k.one+", or enable or disable it",
+		func(ctx context.Context, cmd *cobra.Command, db stores, author commerce.Author, id string) error {
+			if err := change(ctx, db, author, id, func(was bool) bool { return was && !disable || enable }); err != nil {
+				return err
 			}
-			var e commerce.Endpoint
-			if err == nil {
-				e, err = db.Endpoint(ctx, author.CompanyID, id)
-			}
+			e, err := db.Endpoint(ctx, author.CompanyID, id)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(report.text(cmd), "Endpoint %s is %s.\n", e.ID, e.State())
-			return report.write(cmd, endpointReport{e.ID, e.State()})
+			fmt.Fprintf(report.text(cmd), "%s %s is %s.\n", k.title(), id, e.State())
+			return report.write(cmd, k.said(id, "state", e.State()))
 		})
-	cmd.Long = `Change what is given, and nothing else. One that is enabled again gets what waited for it, and what happens from then
-on; what happened while it was disabled is sent by ` + "`tributary webhooks replay`" + `.`
-	cmd.Example += " --enable"
-	f.register(cmd)
+	cmd.Long = k.changeLong
+	cmd.Example += " " + k.changeExample
+	register(cmd)
 	cmd.Flags().BoolVar(&enable, "enable", false, "send to it")
 	cmd.Flags().BoolVar(&disable, "disable", false, "send nothing to it, and write nothing down for it")
 	excludes(cmd.Flags(), "enable", "disable")
-	report.register(cmd, endpointReport{"whe_abcdefghijklmnop", "active"})
+	report.register(cmd, k.said(k.example, "state", commerce.EndpointActive))
 	return cmd
 }
 
@@ -264,7 +265,7 @@ func newWebhooksSecret() *cobra.Command {
 			}
 			fmt.Fprintf(report.text(cmd), "For %v messages have two signatures, also one with the former secret.\nThe new secret, "+
 				"which nobody can show again: %s\n", commerce.SecretOverlap, text)
-			return report.write(cmd, secretReport{id, text})
+			return report.write(cmd, webhookEndpoints.said(id, "secret", text))
 		})
 	report.register(cmd, exampleSecret)
 	return cmd
@@ -278,21 +279,18 @@ func (k receivers) newRemove() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(report.text(cmd), "%s %s is removed.\n", k.title(), id)
-			return report.write(cmd, k.report(id, "removed"))
+			return report.write(cmd, k.said(id, "state", "removed"))
 		})
-	report.register(cmd, k.report(k.example, "removed"))
+	report.register(cmd, k.said(k.example, "state", "removed"))
 	return cmd
 }
 
 // title is one at the beginning of a sentence.
 func (k receivers) title() string { return strings.ToUpper(k.one[:1]) + k.one[1:] }
 
-// report is what a command that does one thing to one of this kind writes.
-func (k receivers) report(id, state string) any {
-	if k.prefix == commerce.EndpointPrefix {
-		return endpointReport{id, state}
-	}
-	return networkReport{id, state}
+// said is what a command that does one thing to one of this kind writes.
+func (k receivers) said(id, key string, value any) map[string]any {
+	return map[string]any{k.idField: id, key: value}
 }
 
 // lastTry is a message's last attempt; the zero one where there was none.
@@ -328,9 +326,6 @@ var messageTable = []column[commerce.Message]{
 	{"webhook_id", "", func(m *commerce.Message) any { return m.ID }},
 }
 
-// networkMessages is messageTable without the id of Standard Webhooks.
-var networkMessages = messageTable[:len(messageTable)-1]
-
 // mostMessages bounds a list of messages.
 const mostMessages = 1000
 
@@ -354,11 +349,7 @@ func (k receivers) newMessages() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			table := messageTable
-			if k.prefix != commerce.EndpointPrefix {
-				table = networkMessages
-			}
-			return writeList(cmd.OutOrStdout(), how, table, list)
+			return writeList(cmd.OutOrStdout(), how, k.table, list)
 		})
 	cmd.Long = k.messages
 	cmd.Example += " --state parked"
@@ -367,20 +358,6 @@ func (k receivers) newMessages() *cobra.Command {
 	cmd.Flags().IntVar(&limit, "limit", 100, "at most so many")
 	how.register(cmd)
 	return cmd
-}
-
-// testedReport is the event that a test wrote.
-type testedReport struct {
-	ID       string `json:"endpoint_id,omitempty"`
-	Network  string `json:"id,omitempty"`
-	Sequence int64  `json:"sequence"`
-}
-
-func (k receivers) tested(id string, number int64) testedReport {
-	if k.prefix == commerce.EndpointPrefix {
-		return testedReport{ID: id, Sequence: number}
-	}
-	return testedReport{Network: id, Sequence: number}
 }
 
 func (k receivers) newTest() *cobra.Command {
@@ -393,9 +370,9 @@ func (k receivers) newTest() *cobra.Command {
 			}
 			fmt.Fprintf(report.text(cmd), "Message %d is sent. See what became of it: tributary %s messages %s --company %s --limit 1\n",
 				number, k.group, id, author.CompanyID)
-			return report.write(cmd, k.tested(id, number))
+			return report.write(cmd, k.said(id, "sequence", number))
 		})
-	report.register(cmd, k.tested(k.example, 4711))
+	report.register(cmd, k.said(k.example, "sequence", 4711))
 	return cmd
 }
 
@@ -408,11 +385,11 @@ func (k receivers) newResend() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(report.text(cmd), "Message %d is sent again.\n", number)
-			return report.write(cmd, k.report(id, commerce.MessageWaiting))
+			return report.write(cmd, k.said(id, "state", commerce.MessageWaiting))
 		})
 	cmd.Example += " --sequence 4711"
 	cmd.Flags().Int64Var(&number, "sequence", 0, "the message's, which the command messages shows")
-	report.register(cmd, k.report(k.example, commerce.MessageWaiting))
+	report.register(cmd, k.said(k.example, "state", commerce.MessageWaiting))
 	needs(cmd, "sequence")
 	return cmd
 }
