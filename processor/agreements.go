@@ -51,7 +51,8 @@ func (a *application) agreementsNext(ctx context.Context) (more bool, err error)
 	return more, a.tx.Outcomes.AppendLedger(ctx, a.company, a.now, a.index.Rev(), postings)
 }
 
-// closeDaysDue closes the days that are due of the stores of this member's partitions. A company that fails does not keep the others waiting.
+// closeDaysDue closes the days that are due of the stores of this member's partitions. A company that fails does not keep the others
+// waiting.
 func (p *Processor) closeDaysDue(ctx context.Context) error {
 	list, err := p.Store.AgreementsDue(ctx, p.Now())
 	if err != nil {

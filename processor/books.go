@@ -75,20 +75,10 @@ func (p *Processor) ownCompanies(ctx context.Context) (mine func(companyID strin
 
 // booksState is what /readyz tells of the check.
 type booksState struct {
-	State      string      `json:"state"` // ok | error: something differs | unknown: nothing was checked yet
-	CheckedAt  *time.Time  `json:"checked_at,omitempty"`
-	Imbalances []imbalance `json:"imbalances,omitempty"` // the first shownImbalances
-	More       int         `json:"more,omitempty"`       // that are not shown
-}
-
-// imbalance is books.Imbalance in /readyz. Amounts are minor units.
-type imbalance struct {
-	CompanyID string `json:"company_id"`
-	Day       string `json:"day"`
-	Currency  string `json:"currency"`
-	Model     string `json:"model"`
-	Credited  string `json:"credited_minor"`
-	Approved  string `json:"approved_minor"`
+	State      string            `json:"state"` // ok | error: something differs | unknown: nothing was checked yet
+	CheckedAt  *time.Time        `json:"checked_at,omitempty"`
+	Imbalances []books.Imbalance `json:"imbalances,omitempty"` // the first shownImbalances
+	More       int               `json:"more,omitempty"`       // that are not shown
 }
 
 // booksStateOf is what the check has found.
@@ -99,13 +89,9 @@ func booksStateOf(check *books.Check) booksState {
 		at := checked.UTC().Truncate(time.Second)
 		s.State, s.CheckedAt = "ok", &at
 	}
-	for n, i := range found {
-		s.State = "error"
-		if n < shownImbalances {
-			s.Imbalances = append(s.Imbalances, imbalance{i.CompanyID, i.Day, i.Currency, i.Model, i.Credited.String(), i.Approved.String()})
-		} else {
-			s.More++
-		}
+	if len(found) > 0 {
+		s.State, s.Imbalances = "error", found[:min(shownImbalances, len(found))]
+		s.More = len(found) - len(s.Imbalances)
 	}
 	return s
 }

@@ -76,7 +76,7 @@ A store has two companies, live and sandbox: each is asked on its own.`,
 		},
 	}
 	report.register(cmd, erasureReport{"…", "c_…", "erasing | waiting_for_exports | erased", 2, 40, []string{"orders host:/srv/tributary"},
-		[]toldReport{{commerce.ToMeta, "1234567890", "1001"}}, false})
+		[]commerce.ToldConversion{{Network: commerce.ToMeta, Account: "1234567890", OrderID: "1001"}}, false})
 	flags := cmd.Flags()
 	database.register(flags)
 	hashing.register(flags)
@@ -106,19 +106,12 @@ type erasureReport struct {
 
 	Exports []string `json:"exports"` // that it waits for
 
-	Conversions     []toldReport `json:"conversions"` // to whom the erasure is to be passed on
-	ConversionsMore bool         `json:"conversions_more"`
-}
-
-// toldReport is what an advertising network was told, or may have been, as JSON.
-type toldReport struct {
-	Network commerce.DestinationKind `json:"network"`
-	Account string                   `json:"account"`
-	OrderID string                   `json:"order_id"`
+	Conversions     []commerce.ToldConversion `json:"conversions"` // to whom the erasure is to be passed on
+	ConversionsMore bool                      `json:"conversions_more"`
 }
 
 // toldWords says what networks were told of a person.
-func toldWords(list []toldReport, more bool) string {
+func toldWords(list []commerce.ToldConversion, more bool) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -148,11 +141,7 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 	if err != nil {
 		return err
 	}
-	told := make([]toldReport, len(list))
-	for i, t := range list {
-		told[i] = toldReport{t.Network, t.Account, t.OrderID}
-	}
-	fmt.Fprint(report.text(cmd), toldWords(told, more))
+	fmt.Fprint(report.text(cmd), toldWords(list, more))
 	switch {
 	case e.State == commerce.ErasingFiles:
 		fmt.Fprintf(cmd.ErrOrStderr(), "The database has nothing of the person any more. Exported files may: "+
@@ -164,6 +153,6 @@ func waitForErasure(cmd *cobra.Command, db stores, company string, e commerce.Er
 		fmt.Fprintln(cmd.ErrOrStderr(),
 			"Nobody was found. Is the hashing secret that of edge and admin? Of somebody seen before a rotation, the former one is needed too.")
 	}
-	return report.write(cmd, erasureReport{e.ErasureID, company, e.State, e.Orders, e.Events, append([]string{}, e.Exports...), told,
-		more})
+	return report.write(cmd, erasureReport{e.ErasureID, company, e.State, e.Orders, e.Events, append([]string{}, e.Exports...),
+		append([]commerce.ToldConversion{}, list...), more})
 }

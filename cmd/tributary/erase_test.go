@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 func TestEraseNamesWhomAndSaysHowFarItIs(t *testing.T) {
@@ -41,7 +43,7 @@ func TestEraseSaysWhatNetworksWereTold(t *testing.T) {
 		t.Errorf("nothing was told: %q", text)
 	}
 	want := "Networks were told of the person, or may have been. Pass the erasure on to each.\n  meta  1234567890  order 1001\n  and more\n"
-	if text := toldWords([]toldReport{{"meta", "1234567890", "1001"}}, true); text != want {
+	if text := toldWords([]commerce.ToldConversion{{Network: "meta", Account: "1234567890", OrderID: "1001"}}, true); text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

@@ -67,8 +67,8 @@ it be no other secret. Erasures wait until the files are written without their p
 		example += " --export-key-file export.key"
 	}
 	cmd.Example = example
-	f.report.register(cmd, exportReport{kind, "parquet", []exportedCompany{{CompanyID: "c_…", New: 1, Anew: []string{"…"}, Unchanged: 364,
-		Removed: []string{}, Rows: 12_000, Bytes: 400_000, Erasures: []string{}}}})
+	f.report.register(cmd, exportReport{kind, "parquet", []exportedCompany{{"c_…", export.Result{New: 1, Anew: []string{"…"}, Unchanged: 364,
+		Removed: []string{}, Rows: 12_000, Bytes: 400_000, Erasures: []string{}}}}})
 	flags := cmd.Flags()
 	f.database.register(flags)
 	flags.StringVar(&f.to, "to", "", "directory of the files; it is made where there is none")
@@ -165,22 +165,15 @@ type exportReport struct {
 }
 
 type exportedCompany struct {
-	CompanyID string   `json:"company_id"`
-	New       int      `json:"new"`           // files of days that had none
-	Anew      []string `json:"written_anew"`  // files whose rows had changed
-	Unchanged int      `json:"unchanged"`     // files
-	Old       int      `json:"not_compared"`  // files of old days, in most runs of events
-	Removed   []string `json:"removed"`       // files of days that have no rows any more
-	Rows      int64    `json:"rows"`          // written
-	Bytes     int64    `json:"bytes"`         // likewise
-	Erasures  []string `json:"erasures_done"` // that waited for these files
-	Former    string   `json:"former_place"`  // where the run before wrote its files, if not here
+	CompanyID string `json:"company_id"`
+	export.Result
 }
 
 func (r *exportReport) add(out io.Writer, company string, x export.Result) {
-	list := func(texts []string) []string { return append([]string{}, texts...) } // [], not null
-	r.Companies = append(r.Companies, exportedCompany{company, x.New, list(x.Anew), x.Unchanged, x.Old, list(x.Removed), x.Rows, x.Bytes,
-		list(x.Erasures), x.Former})
+	for _, list := range []*[]string{&x.Anew, &x.Removed, &x.Erasures} {
+		*list = append([]string{}, *list...) // [], not null
+	}
+	r.Companies = append(r.Companies, exportedCompany{company, x})
 	if x.Former != "" {
 		fmt.Fprintf(out, "%s: the run before wrote to %s. If its files are still there, they are a copy that no run renews\n", company, x.Former)
 	}

@@ -7,76 +7,45 @@ import (
 	"io"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/tributary-io/tributary/internal/ledger"
 	"github.com/tributary-io/tributary/internal/postgres/replay"
+	"github.com/tributary-io/tributary/internal/upkeep/books"
 )
 
 // verification is what verify finds, as JSON; each check also prints to out, for people.
 type verification struct {
 	out io.Writer
 
-	Equal        bool               `json:"equal"`
-	Problems     []string           `json:"problems"` // a sentence for each check that found something
-	LiveHash     string             `json:"live_hash"`
-	ReplayedHash string             `json:"replayed_hash"`
-	Orders       int                `json:"orders"`
-	Different    int                `json:"different"`   // of the orders
-	Differences  []differentOrder   `json:"differences"` // the first of them
-	Statements   int                `json:"closed_statements"`
-	Altered      []alteredStatement `json:"altered_statements"` // the first of them
-	Sums         []differentSums    `json:"different_sums"`
-	Books        []imbalance        `json:"imbalances"` // the first of them
-}
-
-type differentOrder struct {
-	CompanyID string   `json:"company_id"`
-	OrderID   string   `json:"order_id"`
-	Live      []amount `json:"live"` // what only one side has
-	Replayed  []amount `json:"replayed"`
-}
-
-// amount is one of an order's net amounts, ledger.Net as JSON.
-type amount struct {
-	Kind         string `json:"kind"`
-	Of           string `json:"of"`
-	Touch        string `json:"touch"`
-	InfluencerID string `json:"influencer_id"`
-	AmountMinor  string `json:"amount_minor"` // may exceed 64 bits
-	Currency     string `json:"currency"`
-}
-
-type alteredStatement struct {
-	CompanyID   string `json:"company_id"`
-	StatementID string `json:"statement_id"`
-}
-
-type differentSums struct {
-	CompanyID string `json:"company_id"`
-	Table     string `json:"table"`
-	Rows      int64  `json:"rows"`
-}
-
-type imbalance struct {
-	CompanyID     string `json:"company_id"`
-	Day           string `json:"day"`
-	Currency      string `json:"currency"`
-	Model         string `json:"model"`
-	CreditedMinor string `json:"credited_minor"`
-	ApprovedMinor string `json:"approved_minor"`
+	Equal        bool                      `json:"equal"`
+	Problems     []string                  `json:"problems"` // a sentence for each check that found something
+	LiveHash     string                    `json:"live_hash"`
+	ReplayedHash string                    `json:"replayed_hash"`
+	Orders       int                       `json:"orders"`
+	Different    int                       `json:"different"`   // of the orders
+	Differences  []ledger.Difference       `json:"differences"` // the first of them
+	Statements   int                       `json:"closed_statements"`
+	Altered      []replay.AlteredStatement `json:"altered_statements"` // the first of them
+	Sums         []replay.DifferentSums    `json:"different_sums"`
+	Books        []books.Imbalance         `json:"imbalances"` // the first of them
 }
 
 // verificationExample is in verify's help.
 var verificationExample = verification{
 	Problems: []string{"1 of 1200 orders differ; …"}, LiveHash: "…", ReplayedHash: "…", Orders: 1200, Different: 1,
-	Differences: []differentOrder{{"c_…", "1001", []amount{}, []amount{{"credit | ledger | payout", "linear", "0", "i_…", "1990", "BRL"}}}},
-	Statements:  12, Altered: []alteredStatement{{"c_…", "…"}}, Sums: []differentSums{{"c_…", "…", 3}},
-	Books: []imbalance{{"c_…", "2026-01-31", "BRL", "linear", "1001", "1000"}},
+	Differences: []ledger.Difference{{CompanyID: "c_…", OrderID: "1001", Live: []ledger.Net{}, Replayed: []ledger.Net{{
+		Kind: "credit | ledger | payout", Of: "linear", Touch: "0", InfluencerID: "i_…", AmountMinor: "1990", Currency: "BRL"}}}},
+	Statements: 12, Altered: []replay.AlteredStatement{{CompanyID: "c_…", StatementID: "…"}},
+	Sums: []replay.DifferentSums{{CompanyID: "c_…", Table: "…", Rows: 3}},
+	Books: []books.Imbalance{{CompanyID: "c_…", Day: "2026-01-31", Currency: "BRL", Model: "linear",
+		Credited: decimal.NewFromInt(1001), Approved: decimal.NewFromInt(1000)}},
 }
 
 func newVerification(out io.Writer, found *ledger.Comparison) *verification {
 	return &verification{out: out, Problems: []string{}, LiveHash: found.LiveHash, ReplayedHash: found.ReplayedHash, Orders: found.Orders,
-		Different: found.Different, Differences: []differentOrder{}, Altered: []alteredStatement{}, Sums: []differentSums{},
-		Books: []imbalance{}}
+		Different: found.Different, Differences: []ledger.Difference{}, Altered: []replay.AlteredStatement{},
+		Sums: []replay.DifferentSums{}, Books: []books.Imbalance{}}
 }
 
 // problem is an error with all that was found, or nil.
@@ -106,21 +75,13 @@ func (v *verification) compared(found *ledger.Comparison) {
 		fmt.Fprintf(v.out, "company %s, order %s\n", d.CompanyID, printable(d.OrderID))
 		v.showAmounts("live", d.Live)
 		v.showAmounts("replayed", d.Replayed)
-		v.Differences = append(v.Differences, differentOrder{d.CompanyID, d.OrderID, amounts(d.Live), amounts(d.Replayed)})
+		d.Live, d.Replayed = append([]ledger.Net{}, d.Live...), append([]ledger.Net{}, d.Replayed...) // never null
+		v.Differences = append(v.Differences, d)
 	}
 	if n := found.Different - len(found.Differences); n > 0 {
 		fmt.Fprintf(v.out, "… and %d more\n", n)
 	}
 	v.found("%d of %d orders differ; where a rule was changed just before, run it again", found.Different, found.Orders)
-}
-
-// amounts are net amounts as JSON; never null.
-func amounts(nets []ledger.Net) []amount {
-	list := make([]amount, 0, len(nets))
-	for _, n := range nets {
-		list = append(list, amount{string(n.Kind), n.Of, n.Touch, n.InfluencerID, n.AmountMinor, n.Currency})
-	}
-	return list
 }
 
 func (v *verification) showAmounts(side string, nets []ledger.Net) {
@@ -148,7 +109,7 @@ func (v *verification) checkStatements(ctx context.Context, live *replay.Snapsho
 	}
 	for _, a := range altered[:min(most, len(altered))] {
 		fmt.Fprintf(v.out, "company %s, statement %s\n", a.CompanyID, a.StatementID)
-		v.Altered = append(v.Altered, alteredStatement(a))
+		v.Altered = append(v.Altered, a)
 	}
 	v.found("closed statements have not the entries with which they were closed")
 	return nil
@@ -169,7 +130,7 @@ func (v *verification) checkSums(ctx context.Context, live *replay.Snapshot) err
 	for _, d := range wrong {
 		rows += d.Rows
 		fmt.Fprintf(v.out, "company %s: %d rows of %s are not the sum of its orders\n", d.CompanyID, d.Rows, d.Table)
-		v.Sums = append(v.Sums, differentSums(d))
+		v.Sums = append(v.Sums, d)
 	}
 	v.found("%d rows of the sums that reports read differ from the orders", rows)
 	return nil
@@ -189,7 +150,7 @@ func (v *verification) checkBooks(ctx context.Context, live *replay.Snapshot, mo
 	}
 	for _, i := range wrong[:min(most, len(wrong))] {
 		fmt.Fprintln(v.out, printable(i.String()))
-		v.Books = append(v.Books, imbalance{i.CompanyID, i.Day, i.Currency, i.Model, i.Credited.String(), i.Approved.String()})
+		v.Books = append(v.Books, i)
 	}
 	if len(wrong) > most {
 		fmt.Fprintln(v.out, "… and more")

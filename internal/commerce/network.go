@@ -255,12 +255,12 @@ func (a NetworkAccount) Told() string {
 
 // ToldConversion is a conversion that a network was told of, or may have been. It stays when the account is removed.
 type ToldConversion struct {
-	Network DestinationKind
-	Account string // NetworkAccount.Told
-	OrderID string
-	BegunAt time.Time // before it was first sent
-	SentAt  time.Time // the network took it; zero: it is not known whether it did
-	Value   Amount    // as the network has it: less what was refunded
+	Network DestinationKind `json:"network"`
+	Account string          `json:"account"` // NetworkAccount.Told
+	OrderID string          `json:"order_id"`
+	BegunAt time.Time       `json:"-"` // before it was first sent
+	SentAt  time.Time       `json:"-"` // the network took it; zero: it is not known whether it did
+	Value   Amount          `json:"-"` // as the network has it: less what was refunded
 }
 
 // Why a message for a network is done without being sent.

@@ -23,14 +23,15 @@ const (
 
 // Net is one net amount of an order. All but AmountMinor name it.
 type Net struct {
-	CompanyID    string
-	OrderID      string
-	Kind         NetKind
-	Of           string // the channel model of a credit, the state of a payout, the cost of an entry with the day from which it may be paid
-	Touch        string // of a credit: its place among the order's
-	InfluencerID string // empty: nobody's
-	Currency     string // ISO 4217
-	AmountMinor  string // a whole number of the currency's minor unit; a sum may exceed 64 bits
+	CompanyID string  `json:"-"`
+	OrderID   string  `json:"-"`
+	Kind      NetKind `json:"kind"`
+	// Of is the channel model of a credit, the state of a payout, the cost of an entry with the day from which it may be paid.
+	Of           string `json:"of"`
+	Touch        string `json:"touch"`         // of a credit: its place among the order's
+	InfluencerID string `json:"influencer_id"` // empty: nobody's
+	AmountMinor  string `json:"amount_minor"`  // a whole number of the currency's minor unit; a sum may exceed 64 bits
+	Currency     string `json:"currency"`      // ISO 4217
 }
 
 // compareOrders orders by company and order, byte by byte.
@@ -64,8 +65,10 @@ func (c *Comparison) Equal() bool { return c.LiveHash == c.ReplayedHash && c.Dif
 
 // Difference is an order whose net amounts differ: those that only one side has.
 type Difference struct {
-	CompanyID, OrderID string
-	Live, Replayed     []Net
+	CompanyID string `json:"company_id"`
+	OrderID   string `json:"order_id"`
+	Live      []Net  `json:"live"`
+	Replayed  []Net  `json:"replayed"`
 }
 
 // Hash returns the ledger hash of net amounts, in hexadecimal, and of how many orders

@@ -43,15 +43,15 @@ const (
 
 // Result is what a run did.
 type Result struct {
-	New       int      // files of days that had none
-	Anew      []string // files whose rows had changed, by their paths
-	Unchanged int      // files
-	Old       int      // files of days of events that were not compared: the run was not whole (commerce.Export)
-	Removed   []string // files of days that have no rows any more
-	Rows      int64    // written
-	Bytes     int64    // likewise
-	Erasures  []string // that are done, since no file has their persons any more
-	Former    string   // where the run before wrote its files, if to another machine or directory than this one
+	New       int      `json:"new"`           // files of days that had none
+	Anew      []string `json:"written_anew"`  // files whose rows had changed, by their paths
+	Unchanged int      `json:"unchanged"`     // files
+	Old       int      `json:"not_compared"`  // files of days of events that were not compared: the run was not whole (commerce.Export)
+	Removed   []string `json:"removed"`       // files of days that have no rows any more
+	Rows      int64    `json:"rows"`          // written
+	Bytes     int64    `json:"bytes"`         // likewise
+	Erasures  []string `json:"erasures_done"` // since no file has their persons any more
+	Former    string   `json:"former_place"`  // where the run before wrote its files, if to another machine or directory than this one
 }
 
 // run is the export of one kind of a company's rows.

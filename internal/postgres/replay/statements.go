@@ -66,7 +66,10 @@ func (s *Snapshot) copyTables(ctx context.Context, companyID, what string, table
 
 // AlteredStatement is a closed statement that has not the entries and the parties with which it was
 // closed.
-type AlteredStatement struct{ CompanyID, StatementID string }
+type AlteredStatement struct {
+	CompanyID   string `json:"company_id"`
+	StatementID string `json:"statement_id"`
+}
 
 // AlteredStatements sums the entries of each closed statement again. It returns how many
 // statements there are, and those that differ, the first most of them.

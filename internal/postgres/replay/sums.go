@@ -16,9 +16,9 @@ import (
 // DifferentSums says in how many rows a table of sums by day differs from what the orders'
 // outcomes sum to.
 type DifferentSums struct {
-	CompanyID string
-	Table     string
-	Rows      int64
+	CompanyID string `json:"company_id"`
+	Table     string `json:"table"`
+	Rows      int64  `json:"rows"`
 }
 
 // CheckSums sums all outcomes again, and compares that with what the processor has summed

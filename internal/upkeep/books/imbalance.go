@@ -11,11 +11,12 @@ import (
 // Imbalance is a day on which a model's credits are not what the approved orders come to
 // (docs/attribution.md, "Channel credit"). Amounts are minor units of the currency.
 type Imbalance struct {
-	CompanyID          string
-	Day                string // of the orders, in the store's time zone; YYYY-MM-DD
-	Currency           string
-	Model              string
-	Credited, Approved decimal.Decimal // the sum of the credits, and of the approved orders
+	CompanyID string          `json:"company_id"`
+	Day       string          `json:"day"` // of the orders, in the store's time zone; YYYY-MM-DD
+	Currency  string          `json:"currency"`
+	Model     string          `json:"model"`
+	Credited  decimal.Decimal `json:"credited_minor"` // the sum of the credits
+	Approved  decimal.Decimal `json:"approved_minor"` // and of the approved orders
 }
 
 // String says what differs, and by how much.
