@@ -47,7 +47,8 @@ It asks before it does so. --yes is the answer for a script.`
 // archiveCommand archives companies, or takes them back.
 func archiveCommand(use, short string, back bool) *cobra.Command {
 	var database postgresFlags
-	var both, asJSON, yes bool
+	var both, yes bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -83,18 +84,15 @@ func archiveCommand(use, short string, back bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeList(cmd.OutOrStdout(), listing{asJSON: true}, archivedColumns(changed), list)
-			}
 			for _, c := range list {
-				fmt.Fprintln(cmd.OutOrStdout(), archivedWords(c, slices.Contains(changed, c.CompanyID)))
+				fmt.Fprintln(report.text(cmd), archivedWords(c, slices.Contains(changed, c.CompanyID)))
 			}
-			return nil
+			return report.write(cmd, objects(archivedColumns(changed), list))
 		},
 	}
 	database.register(cmd.Flags())
 	cmd.Flags().BoolVar(&both, "both", false, "the store's other environment too")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
 }

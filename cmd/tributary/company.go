@@ -28,7 +28,7 @@ func newCompany() *cobra.Command {
 
 func newCompanyCreate() *cobra.Command {
 	var database postgresFlags
-	var asJSON bool
+	var report reportFlag
 	store := commerce.NewStore{Actor: actor, Random: rand.Reader}
 	store.Defaults()
 	cmd := &cobra.Command{
@@ -54,17 +54,14 @@ func newCompanyCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(),
-					map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
-			return nil
+			fmt.Fprintf(report.text(cmd), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
+			return report.write(cmd,
+				map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
 		},
 	}
 	flags := cmd.Flags()
 	database.register(flags)
-	flags.BoolVar(&asJSON, "json", false, "write the ids as JSON, for programs")
+	report.registerPlain(cmd, "write the ids as JSON, for programs")
 	for _, x := range settings {
 		x.register(flags, &store.Settings)
 	}
@@ -76,7 +73,7 @@ const mostCompanies = 10_000
 
 func newCompanyList() *cobra.Command {
 	var database postgresFlags
-	var asJSON bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use: "list", Short: "List stores and their companies", Args: noArguments,
 		Example: "  tributary company list --json",
@@ -90,7 +87,7 @@ func newCompanyList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if report.asJSON {
 				list := make([]map[string]any, len(companies))
 				for i, c := range companies {
 					list[i] = companyObject(c)
@@ -101,7 +98,7 @@ func newCompanyList() *cobra.Command {
 		},
 	}
 	database.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, with all settings, for programs")
+	report.registerPlain(cmd, "write JSON, with all settings, for programs")
 	return cmd
 }
 
@@ -127,7 +124,7 @@ var companyColumns = []column[commerce.Company]{
 
 func newCompanyShow() *cobra.Command {
 	var database postgresFlags
-	var asJSON bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use: "show COMPANY", Short: "Show a company and its settings", Args: oneArgument,
 		Example: "  tributary company show c_…",
@@ -145,14 +142,14 @@ func newCompanyShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if report.asJSON {
 				return writeCompany(cmd.OutOrStdout(), company, own)
 			}
 			return printCompany(cmd.OutOrStdout(), company, own)
 		},
 	}
 	database.register(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
 }
 

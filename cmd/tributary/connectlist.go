@@ -93,7 +93,7 @@ func newConnectList() *cobra.Command {
 const shownAside = 50
 
 func newConnectShow() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("show CONNECTION", "Show a connection: its state, its orders set aside, how its days compare", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			c, err := db.Connection(ctx, company, args[0])
@@ -108,16 +108,13 @@ func newConnectShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				object := connectionObject(c)
-				object["aside"], object["differing_days"] = asideObjects(aside), dayObjects(days)
-				return writeJSON(cmd.OutOrStdout(), object)
-			}
-			writeConnection(cmd.OutOrStdout(), c, aside, days)
-			return nil
+			object := connectionObject(c)
+			object["aside"], object["differing_days"] = asideObjects(aside), dayObjects(days)
+			writeConnection(report.text(cmd), c, aside, days)
+			return report.write(cmd, object)
 		})
 	cmd.Example = "  tributary connect show abcdefghijklmnopqrstuvwxyz --company c_…"
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
 }
 
@@ -184,7 +181,7 @@ func writeConnection(out io.Writer, c commerce.Connection, aside []commerce.Asid
 }
 
 func newConnectTest() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("test CONNECTION", "Ask a connection's shop once, and show what it has", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			if _, err := runningOffer(ctx, db); err != nil {
@@ -194,20 +191,12 @@ func newConnectTest() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showPreview(cmd, preview, asJSON)
+			writePreview(report.text(cmd), preview)
+			return report.write(cmd, preview)
 		})
 	cmd.Example = "  tributary connect test abcdefghijklmnopqrstuvwxyz --company c_…"
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
-}
-
-// showPreview writes what a shop has, for programs or for people.
-func showPreview(cmd *cobra.Command, preview commerce.ShopPreview, asJSON bool) error {
-	if asJSON {
-		return writeJSON(cmd.OutOrStdout(), preview)
-	}
-	writePreview(cmd.OutOrStdout(), preview)
-	return nil
 }
 
 func newConnectStart() *cobra.Command {

@@ -33,7 +33,8 @@ const firstDayUsage = "first day, YYYY-MM-DD, whose orders earn commissions (def
 func newConnectAdd() *cobra.Command {
 	var credentials, from string
 	var days int
-	var draft, asJSON bool
+	var draft bool
+	var report reportFlag
 	cmd := companyCommand("add PLATFORM", "Connect a shop: test its credentials, and take its orders", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			if _, err := firstDay(ctx, db, company, from, commerce.Connection{}); err != nil {
@@ -70,18 +71,13 @@ func newConnectAdd() *cobra.Command {
 					return errors.Join(err, db.EndConnection(context.WithoutCancel(ctx), author, id))
 				}
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"connection_id": id, "preview": preview, "started": !draft})
-			}
-			writePreview(cmd.OutOrStdout(), preview)
+			writePreview(report.text(cmd), preview)
+			told := "Connection %s has begun: `tributary connect show %s --company %s` tells how far it is.\n"
 			if draft {
-				fmt.Fprintf(cmd.OutOrStdout(), "Connection %s brings nothing yet: `tributary connect start %s --company %s` begins.\n", id, id,
-					company)
-				return nil
+				told = "Connection %s brings nothing yet: `tributary connect start %s --company %s` begins.\n"
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "Connection %s has begun: `tributary connect show %s --company %s` tells how far it is.\n", id, id,
-				company)
-			return nil
+			fmt.Fprintf(report.text(cmd), told, id, id, company)
+			return report.write(cmd, map[string]any{"connection_id": id, "preview": preview, "started": !draft})
 		})
 	cmd.Long = `Connect a shop. Its credentials are tested by one request; then orders of the last --days days come, and new
 ones by themselves. Orders created before --commissions-from earn nothing: they were paid by hand.
@@ -93,7 +89,7 @@ connect service, and nobody can read them again. A platform whose app the mercha
 	backfillVar(cmd, &days)
 	flags.StringVar(&from, "commissions-from", "", firstDayUsage)
 	flags.BoolVar(&draft, "draft", false, "test only: `tributary connect start` begins")
-	flags.BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	needs(cmd, "credentials")
 	return cmd
 }
@@ -115,7 +111,7 @@ func sealCredentials(offer commerce.ConnectOffer, platform, company, id string, 
 
 func newConnectCredentials() *cobra.Command {
 	var credentials string
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("credentials CONNECTION", "Give a connection other credentials, and test them", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			offer, err := runningOffer(ctx, db)
@@ -142,13 +138,14 @@ func newConnectCredentials() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showPreview(cmd, preview, asJSON)
+			writePreview(report.text(cmd), preview)
+			return report.write(cmd, preview)
 		})
 	cmd.Long = `Store other credentials of a connection in the place of those that it has: the shop's keys were changed, or revoked.
 They are tested at once; a connection that fails goes on. They are given as to ` + "`tributary connect add`" + `.`
 	cmd.Example = `  tributary connect credentials abcdefghijklmnopqrstuvwxyz --company c_… --credentials shop.json`
 	cmd.Flags().StringVar(&credentials, "credentials", "", "file with the credentials, as JSON; - is the standard input")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	needs(cmd, "credentials")
 	return cmd
 }

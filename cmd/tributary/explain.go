@@ -13,7 +13,7 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("explain ORDER_ID", "Show who is credited for an order, and why", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			sale, err := db.ExplainedSale(ctx, company, args[0])
@@ -26,7 +26,7 @@ func newExplain() *cobra.Command {
 			if len(sale.Explanation) == 0 {
 				return fmt.Errorf("order %s of %s is there, but not yet explained", args[0], company)
 			}
-			if !asJSON {
+			if !report.asJSON {
 				text, err := explainInWords(sale)
 				if err != nil {
 					return err
@@ -45,6 +45,6 @@ func newExplain() *cobra.Command {
 			return nil
 		})
 	cmd.Example = `  tributary explain 1001 --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the stored explanation as JSON, the channel models' shares with it")
+	report.registerPlain(cmd, "the stored explanation as JSON, the channel models' shares with it")
 	return cmd
 }

@@ -26,7 +26,8 @@ func newInfluencers() *cobra.Command {
 }
 
 func newInfluencersImport() *cobra.Command {
-	var dryRun, asJSON bool
+	var dryRun bool
+	var report reportFlag
 	var tag, sheet string
 	var hashing secretFlag
 	cmd := companyCommand("import FILE", "Register a spreadsheet's influencers with links, coupons and fees", oneArgument,
@@ -55,7 +56,7 @@ func newInfluencersImport() *cobra.Command {
 			}
 			spreadsheet.CheckLinks(ctx, lines, admin.CheckLinks, in.english)
 			results, err := importInfluencers(ctx, db, company, lines, dryRun)
-			if asJSON {
+			if report.asJSON {
 				return errors.Join(writeJSON(cmd.OutOrStdout(), results), err)
 			}
 			for _, r := range results {
@@ -79,7 +80,7 @@ be read both ways is refused, with both.`
 	cmd.Flags().StringVar(&sheet, "sheet", "", "the name of the workbook's sheet that is read, where it is not the first visible one")
 	hashing.register(cmd.Flags(), "hashing-secret",
 		"the secret of edge and admin: without it, an influencer whose e-mail, telephone or document the file has is not recognised as a buyer")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what became of each line as JSON, for programs")
+	report.registerPlain(cmd, "write what became of each line as JSON, for programs")
 	return cmd
 }
 

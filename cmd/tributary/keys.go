@@ -23,7 +23,7 @@ func newKeysCreate() *cobra.Command {
 	var scopes []string
 	var keyType string
 	var lifetime time.Duration
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("create NAME", "Make an API key and show it, once", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			key := account.NewAPIKey{CompanyID: company, Name: strings.TrimSpace(args[0]), Type: keyType, Actor: actor, Random: rand.Reader}
@@ -41,17 +41,14 @@ func newKeysCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), keyObject(made, text))
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "Key %s of the %s environment. It is stored hashed and cannot be shown again:\n",
+			fmt.Fprintf(report.notes(cmd), "Key %s of the %s environment. It is stored hashed and cannot be shown again:\n",
 				made.KeyID, made.Environment)
-			fmt.Fprintln(cmd.OutOrStdout(), text)
-			return nil
+			fmt.Fprintln(report.text(cmd), text)
+			return report.write(cmd, keyObject(made, text))
 		})
 	cmd.Example = `  tributary keys create erp --company c_… --expires-in 365d
   tributary keys create backend --company c_… --scope events.write`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the key as JSON, for programs")
+	report.registerPlain(cmd, "write the key as JSON, for programs")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		switch {
 		case strings.TrimSpace(args[0]) == "":
@@ -73,7 +70,7 @@ func newKeysCreate() *cobra.Command {
 }
 
 func newKeysList() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("list", "List a company's API keys", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			const most = 1000
@@ -81,7 +78,7 @@ func newKeysList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if report.asJSON {
 				list := []map[string]any{}
 				for _, k := range keys {
 					list = append(list, keyObject(k, ""))
@@ -97,7 +94,7 @@ func newKeysList() *cobra.Command {
 			return table.Flush()
 		})
 	cmd.Example = `  tributary keys list --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
 }
 
@@ -135,7 +132,7 @@ func keyState(k account.APIKey, now time.Time) string {
 
 func newKeysRotate() *cobra.Command {
 	var grace time.Duration
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("rotate KEY_ID",
 		"Replace an API key by a new one and show it, once; the old one stays valid for a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
@@ -148,19 +145,16 @@ func newKeysRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				object := keyObject(made, text)
-				object["replaces"] = args[0]
-				return writeJSON(cmd.OutOrStdout(), object)
-			}
+			object := keyObject(made, text)
+			object["replaces"] = args[0]
 			// "At the latest": an earlier end may have been set before.
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n",
+			fmt.Fprintf(report.notes(cmd), "%s ends at %s at the latest. Key %s takes its place; it is stored hashed and cannot be shown again:\n",
 				args[0], moment(now.Add(grace)), made.KeyID)
-			fmt.Fprintln(cmd.OutOrStdout(), text)
-			return nil
+			fmt.Fprintln(report.text(cmd), text)
+			return report.write(cmd, object)
 		})
 	cmd.Example = `  tributary keys rotate key_… --company c_… --grace 2d`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the new key as JSON, for programs")
+	report.registerPlain(cmd, "write the new key as JSON, for programs")
 	cmd.PreRunE = refuseNegative(&grace)
 	durationVar(cmd.Flags(), &grace, "grace", 24*time.Hour, "how long the old key stays valid, to replace it everywhere")
 	return cmd
@@ -168,7 +162,7 @@ func newKeysRotate() *cobra.Command {
 
 func newKeysRevoke() *cobra.Command {
 	var grace time.Duration
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("revoke KEY_ID", "Revoke an API key, at once or after a time", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			now := time.Now().Truncate(time.Microsecond) // as it is stored
@@ -180,10 +174,7 @@ func newKeysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := cmd.OutOrStdout()
-			if asJSON {
-				return writeJSON(out, map[string]any{"key_id": args[0], "ends_at": moment(ends), "changed": ends.Equal(at)})
-			}
+			out := report.text(cmd)
 			switch {
 			case ends.Equal(at):
 				fmt.Fprintf(out, "%s ends at %s; services forget it within 5 s.\n", args[0], moment(ends))
@@ -192,10 +183,10 @@ func newKeysRevoke() *cobra.Command {
 			default:
 				fmt.Fprintf(out, "%s already ended at %s: nothing was changed.\n", args[0], moment(ends))
 			}
-			return nil
+			return report.write(cmd, map[string]any{"key_id": args[0], "ends_at": moment(ends), "changed": ends.Equal(at)})
 		})
 	cmd.Example = `  tributary keys revoke key_… --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	cmd.PreRunE = refuseNegative(&grace)
 	durationVar(cmd.Flags(), &grace, "grace", 0, "how long the key stays valid, to replace it everywhere")
 	return cmd

@@ -12,7 +12,7 @@ import (
 )
 
 func newModels() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := &cobra.Command{
 		Use:   "models PATHS.csv",
 		Short: "Compute all attribution models from a file of paths",
@@ -47,13 +47,13 @@ are a day apart.`,
 				return err
 			}
 			write := pathfile.WriteCSV
-			if asJSON {
+			if report.asJSON {
 				write = pathfile.WriteJSON
 			}
 			return write(cmd.OutOrStdout(), paths.Credits())
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write a list of JSON objects instead of CSV")
+	report.registerPlain(cmd, "write a list of JSON objects instead of CSV")
 	return cmd
 }
 

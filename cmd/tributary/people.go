@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,8 +17,15 @@ import (
 // mostPeople bounds a list of a store's people.
 const mostPeople = 10_000
 
+var memberColumns = []column[account.Member]{
+	{"person_id", "", func(m *account.Member) any { return m.PersonID }},
+	{"email", "EMAIL", func(m *account.Member) any { return m.Email }},
+	{"role", "ROLE", func(m *account.Member) any { return m.Role }},
+	{"last_seen", "LAST SEEN", func(m *account.Member) any { return moment(m.LastSeen) }},
+}
+
 func newPersonList() *cobra.Command {
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("list", "List who may log in to a store", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			c, err := db.Company(ctx, company)
@@ -30,28 +36,16 @@ func newPersonList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				list := []map[string]any{}
-				for _, m := range members {
-					list = append(list, map[string]any{"person_id": m.PersonID, "email": m.Email, "role": m.Role, "last_seen": moment(m.LastSeen)})
-				}
-				return writeJSON(cmd.OutOrStdout(), list)
-			}
-			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "EMAIL\tROLE\tLAST SEEN")
-			for _, m := range members {
-				fmt.Fprintf(table, "%s\t%s\t%s\n", printable(m.Email), m.Role, moment(m.LastSeen))
-			}
-			return table.Flush()
+			return writeList(cmd.OutOrStdout(), listing{asJSON: report.asJSON}, memberColumns, members)
 		})
 	cmd.Example = `  tributary person list --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
 }
 
 func newPersonRemove() *cobra.Command {
 	var membership membershipFlags
-	var asJSON bool
+	var report reportFlag
 	cmd := personCommand("remove EMAIL", "Take somebody from a store: their access ends at once",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, person, err := membership.findWith(ctx, db, email)
@@ -71,14 +65,11 @@ func newPersonRemove() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "removed": true})
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s may no longer log in to store %s.\n", email, storeID)
-			return nil
+			fmt.Fprintf(report.notes(cmd), "%s may no longer log in to store %s.\n", email, storeID)
+			return report.write(cmd, map[string]any{"email": email, "store_id": storeID, "removed": true})
 		})
 	cmd.Example = `  tributary person remove ana@loja.example.com --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	membership.registerStore(cmd)
 	return cmd
 }
@@ -103,17 +94,17 @@ type inviteFlags struct{ dashboard string }
 func newPersonInvite() *cobra.Command {
 	var membership membershipFlags
 	var by inviteFlags
-	var asJSON bool
+	var report reportFlag
 	cmd := personCommand("invite EMAIL", "Make a one-time link by which somebody comes into a store and chooses a password",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
 			if err != nil {
 				return err
 			}
-			return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
+			return by.invite(ctx, cmd, db, storeID, email, membership.role, report)
 		})
 	cmd.Example = `  tributary person invite ana@loja.example.com --company c_… --role analyst --dashboard https://painel.example.com`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
+	report.registerPlain(cmd, "write the link as JSON, for programs")
 	membership.register(cmd)
 	by.register(cmd)
 	return cmd
@@ -124,7 +115,7 @@ func (by *inviteFlags) register(cmd *cobra.Command) {
 }
 
 // invite makes a one-time link into a store and writes it.
-func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores, storeID, email, role string, asJSON bool) error {
+func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores, storeID, email, role string, report reportFlag) error {
 	live, err := liveCompanyOf(ctx, db, storeID)
 	if err != nil {
 		return err
@@ -137,11 +128,8 @@ func (by *inviteFlags) invite(ctx context.Context, cmd *cobra.Command, db stores
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": role, "link": link,
-			"expires_at": moment(time.Now().Add(login.InvitationLife))})
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
-	fmt.Fprintln(cmd.OutOrStdout(), link)
-	return nil
+	fmt.Fprintf(report.notes(cmd), "Hand this link to %s. It works once, for 7 days, and cannot be shown again:\n", email)
+	fmt.Fprintln(report.text(cmd), link)
+	return report.write(cmd, map[string]any{"email": email, "store_id": storeID, "role": role, "link": link,
+		"expires_at": moment(time.Now().Add(login.InvitationLife))})
 }

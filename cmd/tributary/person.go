@@ -51,7 +51,7 @@ func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.C
 func newPersonCreate() *cobra.Command {
 	var membership membershipFlags
 	var password passwordFlag
-	var asJSON bool
+	var report reportFlag
 	cmd := personCommand("create EMAIL", "Make a log-in for a store's dashboard",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, err := membership.find(ctx, db)
@@ -73,15 +73,10 @@ func newPersonCreate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(),
-					withPassword(map[string]any{"email": email, "store_id": storeID, "role": membership.role}, text, generated))
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
-			showGenerated(cmd, text, generated)
-			return nil
+			fmt.Fprintf(report.notes(cmd), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
+			return showGenerated(cmd, report, map[string]any{"email": email, "store_id": storeID, "role": membership.role}, text, generated)
 		})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, and a password that was made, as JSON, for programs")
+	report.registerPlain(cmd, "write what was done, and a password that was made, as JSON, for programs")
 	cmd.Example = `  tributary person create ana@loja.example.com --company c_… --role owner
   pass show tributary/ana | tributary person create ana@loja.example.com --company c_… --password-file -`
 	membership.register(cmd)
@@ -100,7 +95,7 @@ func alreadyThere(email string, err error) error {
 func newPersonGrant() *cobra.Command {
 	var membership membershipFlags
 	var by inviteFlags
-	var asJSON bool
+	var report reportFlag
 	cmd := personCommand("grant EMAIL", "Change somebody's role in a store, or let a person with a log-in into another one by a one-time link",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			storeID, person, err := membership.findWith(ctx, db, email)
@@ -113,7 +108,7 @@ func newPersonGrant() *cobra.Command {
 				// Whoever was first to be invited with the e-mail made the log-in, and it is no proof of whose it is.
 				fmt.Fprintf(cmd.ErrOrStderr(),
 					"%s has a log-in, which may be anybody's who was invited with this e-mail. Who uses the link sets a new password for it.\n", email)
-				return by.invite(ctx, cmd, db, storeID, email, membership.role, asJSON)
+				return by.invite(ctx, cmd, db, storeID, email, membership.role, report)
 			}
 			err = db.SetMembership(ctx, storeID, person.ID, membership.role)
 			if errors.Is(err, account.ErrLastOwner) {
@@ -122,14 +117,11 @@ func newPersonGrant() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"email": email, "store_id": storeID, "role": membership.role})
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
-			return nil
+			fmt.Fprintf(report.notes(cmd), "%s may log in to store %s as %s.\n", email, storeID, membership.role)
+			return report.write(cmd, map[string]any{"email": email, "store_id": storeID, "role": membership.role})
 		})
 	cmd.Example = `  tributary person grant ana@loja.example.com --company c_… --role analyst`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, or the link, as JSON, for programs")
+	report.registerPlain(cmd, "write what was done, or the link, as JSON, for programs")
 	membership.register(cmd)
 	by.register(cmd)
 	return cmd
@@ -143,7 +135,8 @@ func isMember(ctx context.Context, db stores, personID, storeID string) (bool, e
 
 func newPersonPasswd() *cobra.Command {
 	var password passwordFlag
-	var asJSON, factorOff bool
+	var report reportFlag
+	var factorOff bool
 	cmd := personCommand("passwd EMAIL", "Set a new password and end every session of someone",
 		func(ctx context.Context, cmd *cobra.Command, db stores, email string) error {
 			person, err := findPerson(ctx, db, email)
@@ -162,18 +155,14 @@ func newPersonPasswd() *cobra.Command {
 					return err
 				}
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), withPassword(map[string]any{"email": email, "sessions": "ended"}, text, generated))
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "The password of %s is changed; their sessions are ended.\n", email)
-			showGenerated(cmd, text, generated)
-			return nil
+			fmt.Fprintf(report.notes(cmd), "The password of %s is changed; their sessions are ended.\n", email)
+			return showGenerated(cmd, report, map[string]any{"email": email, "sessions": "ended"}, text, generated)
 		})
 	cmd.Example = `  tributary person passwd ana@loja.example.com
   tributary person passwd ana@loja.example.com --second-factor-off  # the phone and the recovery codes are lost
   pass show tributary/ana | tributary person passwd ana@loja.example.com --password-file -`
 	cmd.Flags().BoolVar(&factorOff, "second-factor-off", false, "turn the second factor off too; else it is asked for as before")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done, and a password that was made, as JSON, for programs")
+	report.registerPlain(cmd, "write what was done, and a password that was made, as JSON, for programs")
 	password.register(cmd)
 	return cmd
 }
@@ -309,18 +298,12 @@ func hashPassword(text string) (string, error) {
 	return hash, err
 }
 
-// withPassword adds a password that was made here to what is written as JSON.
-func withPassword(object map[string]any, text string, generated bool) map[string]any {
+// showGenerated prints a password that was made here, or object with it. Standard output has nothing else.
+func showGenerated(cmd *cobra.Command, report reportFlag, object map[string]any, text string, generated bool) error {
 	if generated {
 		object["password"] = text
+		fmt.Fprintln(report.notes(cmd), "This password is stored hashed and cannot be shown again:")
+		fmt.Fprintln(report.text(cmd), text)
 	}
-	return object
-}
-
-// showGenerated prints a password that was made here. Standard output has nothing else.
-func showGenerated(cmd *cobra.Command, text string, generated bool) {
-	if generated {
-		fmt.Fprintln(cmd.ErrOrStderr(), "This password is stored hashed and cannot be shown again:")
-		fmt.Fprintln(cmd.OutOrStdout(), text)
-	}
+	return report.write(cmd, object)
 }

@@ -74,8 +74,8 @@ func TestVerifyComparesLiveWithReplayed(t *testing.T) {
 	f(1, []string{"company " + live.CompanyID +
 		", 2026-03-10, BRL, model linear: credits of 10.01, approved orders of 10.00: 0.01 too much\n"}, "verify")
 	v = reported[verification](t, 1, "verify")
-	if text, err := json.Marshal(v.Books); err != nil || string(text) != `[{"company_id":"`+live.CompanyID+
-		`","day":"2026-03-10","currency":"BRL","model":"linear","credited_minor":"1001","approved_minor":"1000"}]` {
+	if text, err := json.Marshal(v.Books); err != nil || string(text) != `[{"company_id":"`+live.CompanyID+`","day":"2026-03-10",`+
+		`"currency":"BRL","model":"linear","credited_minor":"1001","approved_minor":"1000"}]` {
 		t.Errorf("--json: %s %v", text, err)
 	}
 	exec(`update payout set credits = replace(credits::text, '1001', '1000')::json`)

@@ -14,7 +14,7 @@ type reportFlag struct{ asJSON bool }
 
 // register adds the flag, and to the help the object that example is.
 func (r *reportFlag) register(cmd *cobra.Command, example any) {
-	cmd.Flags().BoolVar(&r.asJSON, "json", false, "write what came of it as JSON, for programs")
+	r.registerPlain(cmd, "write what came of it as JSON, for programs")
 	var shape strings.Builder
 	encoder := json.NewEncoder(&shape)
 	encoder.SetIndent("  ", "  ")
@@ -25,12 +25,25 @@ func (r *reportFlag) register(cmd *cobra.Command, example any) {
 	cmd.Long += "\n\nWith --json, such as:\n\n  " + strings.TrimSuffix(shape.String(), "\n")
 }
 
+// registerPlain adds the flag alone.
+func (r *reportFlag) registerPlain(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVar(&r.asJSON, "json", false, usage)
+}
+
 // text is where sentences for people go.
 func (r *reportFlag) text(cmd *cobra.Command) io.Writer {
 	if r.asJSON {
 		return io.Discard
 	}
 	return cmd.OutOrStdout()
+}
+
+// notes is where sentences for people go that say what text is.
+func (r *reportFlag) notes(cmd *cobra.Command) io.Writer {
+	if r.asJSON {
+		return io.Discard
+	}
+	return cmd.ErrOrStderr()
 }
 
 // write writes the object, where it is asked for.

@@ -19,7 +19,7 @@ import (
 const shownOrders = 5
 
 func newSigns() *cobra.Command {
-	var asJSON bool
+	var shows reportFlag
 	var span int // days
 	cmd := companyCommand("signs", "Show signs of leaked coupons and hijacked sales, with what they cost", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
@@ -39,7 +39,7 @@ func newSigns() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if shows.asJSON {
 				encoder := json.NewEncoder(cmd.OutOrStdout())
 				encoder.SetIndent("", "  ")
 				encoder.SetEscapeHTML(false)
@@ -55,7 +55,7 @@ seen, how often it is seen otherwise, since when, and what it cost. It changes
 nothing: you decide. docs/signs.md has the rules.`
 	cmd.Example = `  tributary signs --company c_… --days 30d`
 	daysVar(cmd.Flags(), &span, "days", 90, "how many days to look at, up to today")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the report of GET /reports/signs, as JSON")
+	shows.registerPlain(cmd, "the report of GET /reports/signs, as JSON")
 	return cmd
 }
 

@@ -231,7 +231,7 @@ change. Sent again, the same makes no second statement.`
 
 func newStatementPay() *cobra.Command {
 	var paidAt, reference string
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("pay STATEMENT_ID", "Record that a statement was paid", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			at, err := readMoment("paid-at", paidAt)
@@ -260,17 +260,14 @@ func newStatementPay() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			if asJSON {
-				if s, err = findStatement(ctx, db, company, s.StatementID); err != nil {
-					return err
-				}
-				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
+			if report.asJSON {
+				return writeStatement(ctx, cmd, db, company, s.StatementID)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is paid: %s\n", printable(s.Influencer), s.EndDate, sumWords(sumOf(s.NetMinor(), s.Currency)))
 			return nil
 		})
 	cmd.Example = `  tributary statement pay 01938a4e-… --company c_… --paid-at 2026-11-05T12:00:00Z --reference "PIX 8127"`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the statement as JSON, for programs")
+	report.registerPlain(cmd, "write the statement as JSON, for programs")
 	cmd.Flags().StringVar(&paidAt, "paid-at", "", "when it was paid, such as 2026-11-05T12:00:00Z")
 	cmd.Flags().StringVar(&reference, "reference", "", "what names the transfer, up to 200 characters; the influencer sees it")
 	needs(cmd, "paid-at", "reference")
@@ -279,7 +276,7 @@ func newStatementPay() *cobra.Command {
 
 func newStatementUndo() *cobra.Command {
 	var reason string
-	var asJSON bool
+	var report reportFlag
 	cmd := companyCommand("undo STATEMENT_ID", "Undo the payment of a statement, which was not made after all", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			s, err := findStatement(ctx, db, company, args[0])
@@ -299,21 +296,32 @@ func newStatementUndo() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			if asJSON {
-				if s, err = findStatement(ctx, db, company, s.StatementID); err != nil {
-					return err
-				}
-				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
+			if report.asJSON {
+				return writeStatement(ctx, cmd, db, company, s.StatementID)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s is to be paid again: %s\n", printable(s.Influencer), s.EndDate,
 				sumWords(sumOf(s.NetMinor(), s.Currency)))
 			return nil
 		})
 	cmd.Example = `  tributary statement undo 01938a4e-… --company c_… --reason "The bank sent it back"`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the statement as JSON, for programs")
+	report.registerPlain(cmd, "write the statement as JSON, for programs")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log, up to 200 characters")
 	needs(cmd, "reason")
 	return cmd
+}
+
+// writeStatement writes a statement as JSON, as it is now.
+func writeStatement(ctx context.Context, cmd *cobra.Command, db stores, company, id string) error {
+	s, err := findStatement(ctx, db, company, id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(cmd.OutOrStdout(), statementObject(s))
+}
+
+// statementObject is a statement as JSON.
+func statementObject(s commerce.Statement) any {
+	return objects(statementColumns, []commerce.Statement{s})[0]
 }
 
 // paysNothing says how a company that was restored from a backup pays again.
@@ -323,7 +331,8 @@ func paysNothing(company string) error {
 }
 
 func newStatementUnblock() *cobra.Command {
-	var asJSON, yes bool
+	var yes bool
+	var report reportFlag
 	cmd := companyCommand("unblock", "Let a company pay again, after its database was restored from a backup", noArguments,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, _ []string) error {
 			if !yes {
@@ -337,15 +346,12 @@ func newStatementUnblock() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), map[string]any{"company_id": company, "changed": was})
+			text := "Paying is not blocked: nothing was changed."
+			if was {
+				text = "Statements of " + company + " can be paid again."
 			}
-			if !was {
-				fmt.Fprintln(cmd.OutOrStdout(), "Paying is not blocked: nothing was changed.")
-				return nil
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "Statements of "+company+" can be paid again.")
-			return nil
+			fmt.Fprintln(report.text(cmd), text)
+			return report.write(cmd, map[string]any{"company_id": company, "changed": was})
 		})
 	cmd.Long = `Let a company pay again. After the database was restored from a backup, paying is blocked
 in the companies of which changes are lost, until an owner has compared the statements with
@@ -353,7 +359,7 @@ the bank and confirms, on the dashboard's page Statements or here: see "Backup a
 restore" in docs/operations.md. Do it only after the processors have applied everything,
 which "tributary doctor" tells: payments may be among it. It asks.`
 	cmd.Example = `  tributary statement unblock --company c_…`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write what was done as JSON, for programs")
+	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	needs(cmd)
 	return cmd
@@ -363,7 +369,8 @@ func newStatementLink() *cobra.Command {
 	var tokens secretFlag
 	var publicURL string
 	var life int // days
-	var revoke, asJSON bool
+	var revoke bool
+	var report reportFlag
 	cmd := companyCommand("link STATEMENT_ID", "Make a link that shows an influencer their own statement without a log-in", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			base, err := url.Parse(publicURL)
@@ -396,17 +403,13 @@ func newStatementLink() *cobra.Command {
 				return err
 			}
 			link := base.Scheme + "://" + base.Host + statementlink.Path + token
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(),
-					map[string]any{"statement_id": s.StatementID, "influencer": s.Influencer, "link": link, "expires_at": moment(expires),
-						"revoked": revoke})
-			}
 			if revoke {
-				fmt.Fprintln(cmd.ErrOrStderr(), "The links to this statement that were made before do not work any more.")
+				fmt.Fprintln(report.notes(cmd), "The links to this statement that were made before do not work any more.")
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "For %s, until %s:\n", printable(s.Influencer), moment(expires))
-			fmt.Fprintln(cmd.OutOrStdout(), link)
-			return nil
+			fmt.Fprintf(report.notes(cmd), "For %s, until %s:\n", printable(s.Influencer), moment(expires))
+			fmt.Fprintln(report.text(cmd), link)
+			return report.write(cmd, map[string]any{"statement_id": s.StatementID, "influencer": s.Influencer, "link": link,
+				"expires_at": moment(expires), "revoked": revoke})
 		})
 	cmd.Long = `Make a link that shows an influencer their own statement and its orders, as a page and
 as CSV, without a log-in. Whoever has the link can open it, until it expires.
@@ -415,7 +418,7 @@ as CSV, without a log-in. Whoever has the link can open it, until it expires.
 	daysVar(cmd.Flags(), &life, "days", statementlink.Days, "for how many days the link works")
 	cmd.Example = `  tributary statement link 01938a4e-… --company c_… --public-url https://painel.example.com --token-secret-file ` +
 		`token-secret --days 90d`
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the link as JSON, for programs")
+	report.registerPlain(cmd, "write the link as JSON, for programs")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "first end all links to this statement that were made before")
 	tokens.register(cmd.Flags(), "token-secret", "the admin service's token secret, which signs the link")
 	needs(cmd, "public-url")

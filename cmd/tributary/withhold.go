@@ -16,7 +16,8 @@ import (
 func newStatementWithhold() *cobra.Command {
 	var withheld []string
 	var invoice string
-	var none, asJSON bool
+	var none bool
+	var report reportFlag
 	cmd := companyCommand("withhold STATEMENT_ID", "Enter what is withheld of a closed statement, and the influencer's invoice", oneArgument,
 		func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error {
 			if given := len(withheld) > 0 || invoice != ""; given == none {
@@ -39,12 +40,9 @@ func newStatementWithhold() *cobra.Command {
 			if s, err = findStatement(ctx, db, company, s.StatementID); err != nil {
 				return err
 			}
-			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), objects(statementColumns, []commerce.Statement{s})[0])
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s of %s: %s are paid, %s withheld\n", printable(s.Influencer), s.EndDate,
+			fmt.Fprintf(report.text(cmd), "%s of %s: %s are paid, %s withheld\n", printable(s.Influencer), s.EndDate,
 				sumWords(sumOf(s.NetMinor(), s.Currency)), sumWords(sumOf(s.WithheldMinor, s.Currency)))
-			return nil
+			return report.write(cmd, statementObject(s))
 		})
 	cmd.Long = `Enter what is withheld of a closed statement, such as taxes, and the number of the
 influencer's invoice. It takes the place of all that was entered before, until the
@@ -54,7 +52,7 @@ statement is paid. Amounts are written as 12.34, in the statement's currency.`
 	cmd.Flags().StringSliceVar(&withheld, "part", nil, "what is withheld, as NAME=AMOUNT; repeat or separate by commas")
 	cmd.Flags().StringVar(&invoice, "invoice", "", "the number of the influencer's invoice")
 	cmd.Flags().BoolVar(&none, "none", false, "nothing is withheld, and there is no invoice")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the statement as JSON, for programs")
+	report.registerPlain(cmd, "write the statement as JSON, for programs")
 	needs(cmd)
 	return cmd
 }
