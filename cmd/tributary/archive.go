@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,25 +47,17 @@ It asks before it does so. --yes is the answer for a script.`
 
 // archiveCommand archives companies, or takes them back.
 func archiveCommand(use, short string, back bool) *cobra.Command {
-	var database postgresFlags
 	var both, yes bool
 	var report reportFlag
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: oneArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			db, err := database.open(ctx)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
+	cmd := databaseCommand(&cobra.Command{Use: use, Short: short, Args: oneArgument},
+		func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error {
 			company, err := findCompany(ctx, db, args[0])
 			if err != nil {
 				return err
 			}
 			companies := []commerce.Company{company}
 			if both {
-				if companies, err = companiesOf(cmd, db, company.StoreID); err != nil {
+				if companies, err = companiesOf(ctx, db, company.StoreID); err != nil {
 					return err
 				}
 			}
@@ -88,9 +81,7 @@ func archiveCommand(use, short string, back bool) *cobra.Command {
 				fmt.Fprintln(report.text(cmd), archivedWords(c, slices.Contains(changed, c.CompanyID)))
 			}
 			return report.write(cmd, objects(archivedColumns(changed), list))
-		},
-	}
-	database.register(cmd.Flags())
+		})
 	cmd.Flags().BoolVar(&both, "both", false, "the store's other environment too")
 	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -98,8 +89,8 @@ func archiveCommand(use, short string, back bool) *cobra.Command {
 }
 
 // companiesOf returns a store's companies.
-func companiesOf(cmd *cobra.Command, db stores, storeID string) (list []commerce.Company, err error) {
-	all, err := db.Companies(cmd.Context(), mostCompanies)
+func companiesOf(ctx context.Context, db stores, storeID string) (list []commerce.Company, err error) {
+	all, err := db.Companies(ctx, mostCompanies)
 	for _, c := range all {
 		if c.StoreID == storeID {
 			list = append(list, c)

@@ -27,43 +27,29 @@ func newCompany() *cobra.Command {
 }
 
 func newCompanyCreate() *cobra.Command {
-	var database postgresFlags
 	var report reportFlag
 	store := commerce.NewStore{Actor: actor, Random: rand.Reader}
 	store.Defaults()
-	cmd := &cobra.Command{
+	cmd := databaseCommand(&cobra.Command{
 		Use:     "create NAME",
 		Short:   "Make a store with its two companies, live and sandbox",
 		Example: `  tributary company create "Loja Exemplo" --origin https://loja.example.com --host loja.example.com --postgres "$DSN"`,
 		Args:    oneArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			store.Name = strings.TrimSpace(args[0])
-			var wrong problems
-			wrong.add(settingsProblem(cmd, store.Check()))
-			dsn, err := database.require()
-			wrong.add(err)
-			if err := wrong.err(); err != nil {
-				return err
-			}
-			db, err := openStores(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			made, err := db.CreateStore(cmd.Context(), store)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(report.text(cmd), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
-			return report.write(cmd,
-				map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
-		},
-	}
-	flags := cmd.Flags()
-	database.register(flags)
+	}, func(ctx context.Context, cmd *cobra.Command, db stores, _ []string) error {
+		made, err := db.CreateStore(ctx, store)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(report.text(cmd), "store    %s\nlive     %s\nsandbox  %s\n", made.StoreID, made.Live.CompanyID, made.Sandbox.CompanyID)
+		return report.write(cmd,
+			map[string]any{"store_id": made.StoreID, "name": made.Name, "live": made.Live.CompanyID, "sandbox": made.Sandbox.CompanyID})
+	}, func(cmd *cobra.Command, args []string) error {
+		store.Name = strings.TrimSpace(args[0])
+		return settingsProblem(cmd, store.Check())
+	})
 	report.registerPlain(cmd, "write the ids as JSON, for programs")
 	for _, x := range settings {
-		x.register(flags, &store.Settings)
+		x.register(cmd.Flags(), &store.Settings)
 	}
 	return cmd
 }
@@ -72,18 +58,13 @@ func newCompanyCreate() *cobra.Command {
 const mostCompanies = 10_000
 
 func newCompanyList() *cobra.Command {
-	var database postgresFlags
 	var report reportFlag
-	cmd := &cobra.Command{
+	cmd := databaseCommand(&cobra.Command{
 		Use: "list", Short: "List stores and their companies", Args: noArguments,
 		Example: "  tributary company list --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := database.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			companies, err := db.Companies(cmd.Context(), mostCompanies)
+	},
+		func(ctx context.Context, cmd *cobra.Command, db stores, _ []string) error {
+			companies, err := db.Companies(ctx, mostCompanies)
 			if err != nil {
 				return err
 			}
@@ -95,9 +76,7 @@ func newCompanyList() *cobra.Command {
 				return writeJSON(cmd.OutOrStdout(), list)
 			}
 			return writeList(cmd.OutOrStdout(), listing{}, companyColumns, companies)
-		},
-	}
-	database.register(cmd.Flags())
+		})
 	report.registerPlain(cmd, "write JSON, with all settings, for programs")
 	return cmd
 }
@@ -123,22 +102,17 @@ var companyColumns = []column[commerce.Company]{
 }
 
 func newCompanyShow() *cobra.Command {
-	var database postgresFlags
 	var report reportFlag
-	cmd := &cobra.Command{
+	cmd := databaseCommand(&cobra.Command{
 		Use: "show COMPANY", Short: "Show a company and its settings", Args: oneArgument,
 		Example: "  tributary company show c_…",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			db, err := database.open(cmd.Context())
+	},
+		func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error {
+			company, err := findCompany(ctx, db, args[0])
 			if err != nil {
 				return err
 			}
-			defer db.Close()
-			company, err := findCompany(cmd.Context(), db, args[0])
-			if err != nil {
-				return err
-			}
-			own, err := ownUnproven(cmd.Context(), db, args[0])
+			own, err := ownUnproven(ctx, db, args[0])
 			if err != nil {
 				return err
 			}
@@ -146,9 +120,7 @@ func newCompanyShow() *cobra.Command {
 				return writeCompany(cmd.OutOrStdout(), company, own)
 			}
 			return printCompany(cmd.OutOrStdout(), company, own)
-		},
-	}
-	database.register(cmd.Flags())
+		})
 	report.registerPlain(cmd, "write JSON, for programs")
 	return cmd
 }
@@ -217,12 +189,21 @@ func printCompany(out io.Writer, c commerce.Company, own []influencerUnproven) e
 }
 
 func newCompanySet() *cobra.Command {
-	var database postgresFlags
 	var given commerce.Settings
 	var influencer string
 	var shows previewFlags
 	var origins originFlags
-	cmd := &cobra.Command{
+	change := func(cmd *cobra.Command) func(s *commerce.Settings) {
+		return func(s *commerce.Settings) {
+			for _, x := range settings {
+				if cmd.Flags().Changed(x.flag) {
+					x.take(s, &given)
+				}
+			}
+			origins.apply(s)
+		}
+	}
+	cmd := databaseCommand(&cobra.Command{
 		Use:   "set COMPANY",
 		Short: "Change settings of a company",
 		Long: `Change settings of one company: a store's other environment keeps its own. What
@@ -240,32 +221,23 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
   tributary company set c_… --hold-days 14
   tributary company set c_… --influencer "Ana Prado" --unproven pay`,
 		Args: oneArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("influencer") {
-				return setOfInfluencer(cmd, &database, &shows, args[0], influencer, given.Unproven)
+				return checkOfInfluencer(cmd, given.Unproven)
 			}
-			change := func(s *commerce.Settings) {
-				for _, x := range settings {
-					if cmd.Flags().Changed(x.flag) {
-						x.take(s, &given)
-					}
-				}
-				origins.apply(s)
-			}
-			if err := checkChange(cmd, change); err != nil {
+			return checkChange(cmd, change(cmd))
+		},
+	},
+		func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error {
+			if _, err := findCompany(ctx, db, args[0]); err != nil {
 				return err
 			}
-			db, err := database.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := findCompany(cmd.Context(), db, args[0]); err != nil {
-				return err
+			if cmd.Flags().Changed("influencer") {
+				return setOfInfluencer(ctx, cmd, db, &shows, args[0], influencer, given.Unproven)
 			}
 			var before, after commerce.Settings
-			err = shows.change(cmd, db, args[0], func(ctx context.Context) (err error) {
-				before, after, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: args[0], Actor: actor, Change: change})
+			err := shows.change(ctx, cmd, db, args[0], func(ctx context.Context) (err error) {
+				before, after, err = db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: args[0], Actor: actor, Change: change(cmd)})
 				return err
 			})
 			var refused *commerce.SettingsError
@@ -283,9 +255,7 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 				return writeJSON(cmd.OutOrStdout(), changesObject(args[0], before, after))
 			}
 			return printChanges(cmd.OutOrStdout(), before, after)
-		},
-	}
-	database.register(cmd.Flags())
+		})
 	for _, x := range settings {
 		x.register(cmd.Flags(), &given)
 	}
@@ -296,8 +266,8 @@ would move, and from whom to whom. With --influencer NAME, --unproven is that in
 	return cmd
 }
 
-// setOfInfluencer changes the one setting that an influencer may have of its own.
-func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *previewFlags, company, name, unproven string) error {
+// checkOfInfluencer is checkChange of the one setting that an influencer may have of its own.
+func checkOfInfluencer(cmd *cobra.Command, unproven string) error {
 	for _, x := range settings {
 		if cmd.Flags().Changed(x.flag) != (x.field == "unproven") {
 			return misuse(errors.New("--influencer goes with --unproven, and with no other setting"))
@@ -306,15 +276,12 @@ func setOfInfluencer(cmd *cobra.Command, database *postgresFlags, shows *preview
 	if unproven != "" && !slices.Contains(commerce.UnprovenRules, unproven) {
 		return misuse(fmt.Errorf("--unproven must be one of %s, or empty for the company's", strings.Join(commerce.UnprovenRules, ", ")))
 	}
-	db, err := database.open(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if _, err := findCompany(cmd.Context(), db, company); err != nil {
-		return err
-	}
-	err = shows.change(cmd, db, company, func(ctx context.Context) error {
+	return nil
+}
+
+// setOfInfluencer changes the one setting that an influencer may have of its own.
+func setOfInfluencer(ctx context.Context, cmd *cobra.Command, db stores, shows *previewFlags, company, name, unproven string) error {
+	err := shows.change(ctx, cmd, db, company, func(ctx context.Context) error {
 		return db.SetUnproven(ctx, commerce.Author{CompanyID: company, Actor: actor, At: time.Now()}, name, unproven)
 	})
 	if errors.Is(err, commerce.ErrNotFound) {

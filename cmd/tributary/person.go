@@ -28,24 +28,17 @@ func newPerson() *cobra.Command {
 
 // personCommand returns a command about one person, with the flags of the database.
 func personCommand(use, short string, run func(ctx context.Context, cmd *cobra.Command, db stores, email string) error) *cobra.Command {
-	var database postgresFlags
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: oneArgument,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			email := merchant.FoldEmail(args[0])
-			if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
-				return fmt.Errorf("%q is no e-mail address", args[0])
-			}
-			db, err := database.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			return run(cmd.Context(), cmd, db, email)
-		},
+	cmd := &cobra.Command{Use: use, Short: short, Args: oneArgument}
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		email := merchant.FoldEmail(args[0])
+		if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email {
+			return fmt.Errorf("%q is no e-mail address", args[0])
+		}
+		return nil
 	}
-	database.register(cmd.Flags())
-	return cmd
+	return databaseCommand(cmd, func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error {
+		return run(ctx, cmd, db, merchant.FoldEmail(args[0]))
+	})
 }
 
 func newPersonCreate() *cobra.Command {

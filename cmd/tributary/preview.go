@@ -31,11 +31,11 @@ func (p *previewFlags) register(flags *pflag.FlagSet) {
 }
 
 // change makes a change, or shows what it would move where that is asked.
-func (p *previewFlags) change(cmd *cobra.Command, db stores, company string, change preview.Change) error {
+func (p *previewFlags) change(ctx context.Context, cmd *cobra.Command, db stores, company string, change preview.Change) error {
 	if !p.asked {
-		return change(cmd.Context())
+		return change(ctx)
 	}
-	found, err := p.previewer(db).Preview(cmd.Context(), company, change)
+	found, err := p.previewer(db).Preview(ctx, company, change)
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,10 @@ import (
 )
 
 func newRetain() *cobra.Command {
-	var database postgresFlags
 	var company string
 	var dryRun bool
 	var report reportFlag
-	cmd := &cobra.Command{
+	cmd := databaseCommand(&cobra.Command{
 		Use:   "retain",
 		Short: "Remove events that are older than their company's retention",
 		Long: `Remove events that are older than "tributary company set --retention-days" says,
@@ -32,29 +31,22 @@ With --dry-run nothing is changed: it tells what would be removed.`,
 		Example: `  tributary retain --dry-run
   tributary retain --company c_…`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			db, err := database.open(cmd.Context())
+	}, func(ctx context.Context, cmd *cobra.Command, db stores, _ []string) error {
+		if company != "" {
+			found, err := findCompany(ctx, db, company)
 			if err != nil {
 				return err
 			}
-			defer db.Close()
-			if company != "" {
-				found, err := findCompany(cmd.Context(), db, company)
-				if err != nil {
-					return err
-				}
-				if found.RetentionDays == 0 {
-					return fmt.Errorf("company %s keeps its events for ever: `tributary company set %[1]s --retention-days …` changes that", company)
-				}
+			if found.RetentionDays == 0 {
+				return fmt.Errorf("company %s keeps its events for ever: `tributary company set %[1]s --retention-days …` changes that", company)
 			}
-			done := retentionReport{DryRun: dryRun, Companies: []retainedCompany{}, DroppedPartitions: []string{}}
-			err = done.retain(cmd.Context(), report.text(cmd), factstore.New(db.db), company)
-			return errors.Join(report.write(cmd, done), err)
-		},
-	}
+		}
+		done := retentionReport{DryRun: dryRun, Companies: []retainedCompany{}, DroppedPartitions: []string{}}
+		err := done.retain(ctx, report.text(cmd), factstore.New(db.db), company)
+		return errors.Join(report.write(cmd, done), err)
+	})
 	report.register(cmd, retentionReport{DryRun: true, Companies: []retainedCompany{{"c_…", "2026-01-31", 7, 900, 40, 12}},
 		DroppedPartitions: []string{"event_fact_2025_12"}})
-	database.register(cmd.Flags())
 	cmd.Flags().StringVar(&company, "company", "", "of this company alone")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "change nothing, and tell what would be removed")
 	return cmd

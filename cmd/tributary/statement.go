@@ -82,7 +82,6 @@ func newStatementList() *cobra.Command {
 	cmd.Flags().StringVar(&influencer, "influencer", "", "only the statements of this influencer: the name or the id")
 	cmd.Flags().StringVar(&filter.State, "state", "", "only those in a state: "+strings.Join(commerce.StatementStates, ", "))
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many statements are listed at most")
-	needs(cmd)
 	return cmd
 }
 
@@ -121,7 +120,7 @@ func newStatementShow() *cobra.Command {
 				column[commerce.StatementLine]{"coupon", "", func(l *commerce.StatementLine) any { return orNone(l.Coupon) }},
 				column[commerce.StatementLine]{"cause", "TAKEN BACK BY", func(l *commerce.StatementLine) any { return orNone(l.Cause) }})
 			if how.asJSON {
-				whole := objects(statementColumns, []commerce.Statement{s})[0]
+				whole := statementObject(s)
 				whole["lines"] = objects(columns, lines)
 				return writeJSON(out, whole)
 			}
@@ -135,7 +134,6 @@ func newStatementShow() *cobra.Command {
 		})
 	cmd.Example = `  tributary statement show 01938a4e-… --company c_… --csv`
 	how.register(cmd)
-	needs(cmd)
 	return cmd
 }
 
@@ -320,7 +318,7 @@ func writeStatement(ctx context.Context, cmd *cobra.Command, db stores, company,
 }
 
 // statementObject is a statement as JSON.
-func statementObject(s commerce.Statement) any {
+func statementObject(s commerce.Statement) map[string]any {
 	return objects(statementColumns, []commerce.Statement{s})[0]
 }
 
@@ -361,7 +359,6 @@ which "tributary doctor" tells: payments may be among it. It asks.`
 	cmd.Example = `  tributary statement unblock --company c_…`
 	report.registerPlain(cmd, "write what was done as JSON, for programs")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	needs(cmd)
 	return cmd
 }
 

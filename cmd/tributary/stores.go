@@ -52,36 +52,49 @@ func (p *postgresFlags) open(ctx context.Context) (stores, error) {
 	return openStores(ctx, dsn)
 }
 
+// databaseCommand makes a command open the database before it runs. checks tell what else is wrong before that.
+func databaseCommand(cmd *cobra.Command, run func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error,
+	checks ...func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	var database postgresFlags
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var wrong problems
+		for _, check := range checks {
+			wrong.add(check(cmd, args))
+		}
+		dsn, err := database.require()
+		wrong.add(err)
+		if err := wrong.err(); err != nil {
+			return err
+		}
+		db, err := openStores(cmd.Context(), dsn)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		return run(cmd.Context(), cmd, db, args)
+	}
+	database.register(cmd.Flags())
+	return cmd
+}
+
 // companyCommand returns a command on one company's data. It opens the database
 // and checks that the company exists.
 func companyCommand(use, short string, args cobra.PositionalArgs,
 	run func(ctx context.Context, cmd *cobra.Command, db stores, company string, args []string) error) *cobra.Command {
-	var database postgresFlags
 	var company string
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: args,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var wrong problems
-			if company == "" {
-				wrong.add(errors.New("give --company or $" + environmentName("company")))
-			}
-			dsn, err := database.require()
-			wrong.add(err)
-			if err := wrong.err(); err != nil {
+	cmd := databaseCommand(&cobra.Command{Use: use, Short: short, Args: args},
+		func(ctx context.Context, cmd *cobra.Command, db stores, args []string) error {
+			if _, err := findCompany(ctx, db, company); err != nil {
 				return err
 			}
-			db, err := openStores(cmd.Context(), dsn)
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			if _, err := findCompany(cmd.Context(), db, company); err != nil {
-				return err
-			}
-			return run(cmd.Context(), cmd, db, company, args)
+			return run(ctx, cmd, db, company, args)
 		},
-	}
-	database.register(cmd.Flags())
+		func(*cobra.Command, []string) error {
+			if company == "" {
+				return errors.New("give --company or $" + environmentName("company"))
+			}
+			return nil
+		})
 	cmd.Flags().StringVar(&company, "company", "", "companyId; the environment, live or sandbox, is the company's")
 	return cmd
 }

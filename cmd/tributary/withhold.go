@@ -53,7 +53,6 @@ statement is paid. Amounts are written as 12.34, in the statement's currency.`
 	cmd.Flags().StringVar(&invoice, "invoice", "", "the number of the influencer's invoice")
 	cmd.Flags().BoolVar(&none, "none", false, "nothing is withheld, and there is no invoice")
 	report.registerPlain(cmd, "write the statement as JSON, for programs")
-	needs(cmd)
 	return cmd
 }
 
