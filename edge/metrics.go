@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/valyala/fasthttp"
 
 	"github.com/tributary-io/tributary/internal/kafka"
@@ -64,50 +65,44 @@ func (m *metrics) countRequest(route string, status int) {
 }
 
 func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		c := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "tributary", Subsystem: "edge", Name: name, Help: help}, labels)
-		registry.MustRegister(c)
-		return c
+	auto := promauto.With(registry)
+	opts := func(name, help string) prometheus.Opts {
+		return prometheus.Opts{Namespace: "tributary", Subsystem: "edge", Name: name, Help: help}
+	}
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts(opts(name, help)))
+	}
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts(opts(name, help)), labels)
+	}
+	gauge := func(name, help string, value func() float64) {
+		auto.NewGaugeFunc(prometheus.GaugeOpts(opts(name, help)), value)
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return auto.NewHistogram(prometheus.HistogramOpts{Namespace: "tributary", Subsystem: "edge", Name: name, Help: help, Buckets: buckets})
 	}
 	m := &metrics{
-		requests: counter("requests_total", "Answers by route and HTTP status.", "route", "status"),
-		events:   counter("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
-		clicks: counter("clicks_total",
+		requests: counters("requests_total", "Answers by route and HTTP status.", "route", "status"),
+		events:   counters("events_total", "Events by status: ok, duplicate, rejected, failed.", "status"),
+		clicks: counters("clicks_total",
 			"Short-link openings: counted, bot, prefetch, head, embedded (not opened as a document), late (redirected before Kafka "+
 				"acknowledged), lost (not durable), repeated (the same visitor has just opened the link), limited (too many of one network).",
 			"outcome"),
-		refusals: counter("refusals_total", "Requests refused, by code.", "code"),
-		produces: counter("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
-		produceTime: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "produce_seconds", Help: "Time of one produce call with acks=all.",
-			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
-		}),
-		produceSize: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "produce_records", Help: "Records of one produce call.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 13),
-		}),
-		queuedBytes: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "queued_bytes", Help: "Bytes on their way to Kafka, not acknowledged yet.",
-		}),
-		refusedConnections: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "connections_refused_total",
-			Help: "Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that " +
-				"had fewer.",
-		}),
-		refusedBodies: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "bodies_refused_total",
-			Help: "Requests refused while their bodies arrived, since those of all, of their network or of their API key's company had too " +
-				"much memory.",
-		}),
-		untold: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "notices_lost_total",
-			Help: "Notices of repeats alone, or of refused origins, whose events are in no count, since Kafka did not answer.",
-		}),
-		redactedBytes: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "redacted_bytes_total",
-			Help: "Bytes of rejected events that were redacted for dead letters.",
-		}),
-		lastProduced: &lastProduce{},
+		refusals:    counters("refusals_total", "Requests refused, by code.", "code"),
+		produces:    counters("produces_total", "Produce calls by outcome: ok, temporary, permanent.", "outcome"),
+		produceTime: histogram("produce_seconds", "Time of one produce call with acks=all.", prometheus.ExponentialBuckets(0.0005, 2, 14)),
+		produceSize: histogram("produce_records", "Records of one produce call.", prometheus.ExponentialBuckets(1, 2, 13)),
+		queuedBytes: auto.NewGauge(prometheus.GaugeOpts(opts("queued_bytes", "Bytes on their way to Kafka, not acknowledged yet."))),
+		refusedConnections: counter("connections_refused_total",
+			"Connections closed at once, since the edge, their address or their network had too many; or later, for one of a network that "+
+				"had fewer."),
+		refusedBodies: counter("bodies_refused_total",
+			"Requests refused while their bodies arrived, since those of all, of their network or of their API key's company had too "+
+				"much memory."),
+		untold: counter("notices_lost_total",
+			"Notices of repeats alone, or of refused origins, whose events are in no count, since Kafka did not answer."),
+		redactedBytes: counter("redacted_bytes_total", "Bytes of rejected events that were redacted for dead letters."),
+		lastProduced:  &lastProduce{},
 	}
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, s := range []status{statusDuplicate, statusRejected, statusFailed} {
@@ -125,25 +120,16 @@ func newMetrics(registry prometheus.Registerer, directory *directory) *metrics {
 	}
 	m.taken = m.events.WithLabelValues(string(statusOK))
 	m.answeredEvents = m.requests.WithLabelValues(routeEvents, strconv.Itoa(fasthttp.StatusOK))
-	registry.MustRegister(m.produceTime, m.produceSize, m.queuedBytes, m.redactedBytes, m.refusedConnections, m.refusedBodies, m.untold,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "directory_age_seconds",
-			Help: "Since Kafka last said that the directory is complete; -1 before that.",
-		}, func() float64 {
-			age := directory.state().AgeMs
-			if age < 0 {
-				return -1
-			}
-			return float64(age) / 1000
-		}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "directory_companies", Help: "Companies in the directory.",
-		}, func() float64 { return float64(directory.state().Companies) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Namespace: "tributary", Subsystem: "edge", Name: "wrong_secret_companies",
-			Help: "Companies whose keys are made with another hashing secret than this edge's: their events are refused.",
-		}, func() float64 { return float64(directory.wrongKeys()) }),
-	)
+	gauge("directory_age_seconds", "Since Kafka last said that the directory is complete; -1 before that.", func() float64 {
+		age := directory.state().AgeMs
+		if age < 0 {
+			return -1
+		}
+		return float64(age) / 1000
+	})
+	gauge("directory_companies", "Companies in the directory.", func() float64 { return float64(directory.state().Companies) })
+	gauge("wrong_secret_companies", "Companies whose keys are made with another hashing secret than this edge's: their events are refused.",
+		func() float64 { return float64(directory.wrongKeys()) })
 	return m
 }
 

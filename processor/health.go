@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tributary-io/tributary/internal/facts"
@@ -43,53 +44,42 @@ type metrics struct {
 }
 
 func newMetrics(registry *prometheus.Registry) *metrics {
-	name := func(n string) string { return "tributary_processor_" + n }
-	m := &metrics{
-		records: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("records_total"), Help: "Records applied, by topic."},
-			[]string{"topic"}),
-		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("rejected_total"),
-			Help: "Records written to rejected.v1, by code."}, []string{"code"}),
-		stored: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_stored_total"), Help: "Events stored."}),
-		duplicate: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_duplicate_total"),
-			Help: "Copies of events already stored."}),
-		late: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_late_total"),
-			Help: "Events stored that were received over seven days after their time, but imported ones."}),
-		orders: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_computed_total"), Help: "Outcomes of orders computed."}),
-		fenced: prometheus.NewCounter(prometheus.CounterOpts{Name: name("fenced_total"),
-			Help: "Batches rolled back because another owner had moved the offset."}),
-		retries: prometheus.NewCounter(prometheus.CounterOpts{Name: name("retries_total"),
-			Help: "Attempts repeated after a failure, such as a database outage."}),
-		hintsDropped: prometheus.NewCounter(prometheus.CounterOpts{Name: name("hints_dropped_total"),
-			Help: "Hints for live views that were not published."}),
-		quarantined: prometheus.NewCounter(prometheus.CounterOpts{Name: name("orders_quarantined_total"),
-			Help: "Queued orders whose outcome could not be stored."}),
-		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("events_dropped_total"),
-			Help: "Events that senders gave up themselves, as they say, by reason."}, []string{"reason"}),
-		missing: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_total"),
-			Help: "Numbers that senders left out: events that had not come when a later one of their sender did."}),
-		missingCame: prometheus.NewCounter(prometheus.CounterOpts{Name: name("events_missing_came_total"),
-			Help: "Of those: events that came later, or that their sender says it gave up."}),
-		unfollowed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("streams_unfollowed_total"),
-			Help: "Senders' numberings that were not looked at, about: too many of a company's day, or not to be believed."}),
-		checks: prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_total"),
-			Help: "Comparisons of credits with approved orders, each of a company's days."}),
-		checksFailed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("books_checks_failed_total"),
-			Help: "Comparisons of credits with approved orders that could not be made."}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("batch_seconds"), Help: "Time of a batch, reading to commit.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
-
-		removed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("removed_total"),
-			Help: "What was removed since it was older than its company's retention: events, observations, visitors_days; orders_snapshotted " +
-				"before that."},
-			[]string{"what"}),
-		retainFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("removal_failures_total"),
-			Help: "Attempts to remove old events that failed."}),
-		countedDays: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_recounts_total"),
-			Help: "Counts of a company's non-converting paths of a day."}),
-		countFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: name("nonconverting_failures_total"),
-			Help: "Attempts to count non-converting paths that failed."}),
+	auto := promauto.With(registry)
+	counter := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: "tributary_processor_" + name, Help: help})
 	}
-	m.asked = newUnfinished(registry)
+	counters := func(name, help, label string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_" + name, Help: help}, []string{label})
+	}
+	m := &metrics{
+		records:      counters("records_total", "Records applied, by topic.", "topic"),
+		rejected:     counters("rejected_total", "Records written to rejected.v1, by code.", "code"),
+		stored:       counter("events_stored_total", "Events stored."),
+		duplicate:    counter("events_duplicate_total", "Copies of events already stored."),
+		late:         counter("events_late_total", "Events stored that were received over seven days after their time, but imported ones."),
+		orders:       counter("orders_computed_total", "Outcomes of orders computed."),
+		fenced:       counter("fenced_total", "Batches rolled back because another owner had moved the offset."),
+		retries:      counter("retries_total", "Attempts repeated after a failure, such as a database outage."),
+		hintsDropped: counter("hints_dropped_total", "Hints for live views that were not published."),
+		quarantined:  counter("orders_quarantined_total", "Queued orders whose outcome could not be stored."),
+		dropped:      counters("events_dropped_total", "Events that senders gave up themselves, as they say, by reason.", "reason"),
+		missing: counter("events_missing_total",
+			"Numbers that senders left out: events that had not come when a later one of their sender did."),
+		missingCame: counter("events_missing_came_total", "Of those: events that came later, or that their sender says it gave up."),
+		unfollowed: counter("streams_unfollowed_total",
+			"Senders' numberings that were not looked at, about: too many of a company's day, or not to be believed."),
+		checks:       counter("books_checks_total", "Comparisons of credits with approved orders, each of a company's days."),
+		checksFailed: counter("books_checks_failed_total", "Comparisons of credits with approved orders that could not be made."),
+		seconds: auto.NewHistogram(prometheus.HistogramOpts{Name: "tributary_processor_batch_seconds",
+			Help: "Time of a batch, reading to commit.", Buckets: prometheus.ExponentialBuckets(0.002, 2, 14)}),
+
+		removed: counters("removed_total", "What was removed since it was older than its company's retention: events, observations, "+
+			"visitors_days; orders_snapshotted before that.", "what"),
+		retainFailures: counter("removal_failures_total", "Attempts to remove old events that failed."),
+		countedDays:    counter("nonconverting_recounts_total", "Counts of a company's non-converting paths of a day."),
+		countFailures:  counter("nonconverting_failures_total", "Attempts to count non-converting paths that failed."),
+		asked:          newUnfinished(auto),
+	}
 	m.addRemoved(retention.Removed{})
 	// A counter that first appears at 1 is no increase to Prometheus, so all are there from the start.
 	for _, code := range []string{codeUnknownCompany, codeUnstorable, facts.ErrNotJSON.Error()} {
@@ -104,9 +94,6 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	for _, topic := range wire.Processed {
 		m.records.WithLabelValues(topic)
 	}
-	registry.MustRegister(m.records, m.rejected, m.stored, m.duplicate, m.late, m.orders, m.fenced, m.retries, m.hintsDropped, m.quarantined,
-		m.dropped, m.missing, m.missingCame, m.unfollowed, m.checks, m.checksFailed, m.removed, m.retainFailures, m.countedDays,
-		m.countFailures, m.seconds)
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/tributary-io/tributary/internal/facts"
 )
@@ -36,15 +37,15 @@ type unfinished struct {
 	done    *prometheus.CounterVec
 }
 
-func newUnfinished(registry *prometheus.Registry) unfinished {
+func newUnfinished(auto promauto.Factory) unfinished {
 	what := []string{"what"}
 	u := unfinished{
-		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting",
+		waiting: auto.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_waiting",
 			Help: "Erasures and statements that were asked for, have begun and are not done, of this processor's partitions; exports: " +
 				"erasures that wait for these alone, measured each hour."}, what),
-		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds",
+		oldest: auto.NewGaugeVec(prometheus.GaugeOpts{Name: "tributary_processor_asked_oldest_seconds",
 			Help: "How long ago the oldest of those was asked for; 0 while none waits."}, what),
-		done: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total",
+		done: auto.NewCounterVec(prometheus.CounterOpts{Name: "tributary_processor_asked_done_total",
 			Help: "Erasures and statements that were done."}, what),
 	}
 	for _, kind := range []string{askedErasures, askedStatements} {
@@ -53,7 +54,6 @@ func newUnfinished(registry *prometheus.Registry) unfinished {
 		u.done.WithLabelValues(kind)
 	}
 	u.set(time.Time{}, askedExports, facts.Waiting{})
-	registry.MustRegister(u.waiting, u.oldest, u.done)
 	return u
 }
 
