@@ -16,7 +16,7 @@ type collector struct {
 	config  Config
 	total   int64
 	offset  int64
-	retries func() int64
+	poster  *poster
 }
 
 // collect returns when done is closed. After an error of its own it calls stop:
@@ -76,5 +76,5 @@ func (c *collector) count(jb *job) error {
 func (c *collector) progress() Progress {
 	s := c.journal.state
 	return Progress{Lines: s.Lines, Accepted: s.Accepted, Duplicates: s.Duplicates, Rejected: s.Rejected,
-		Bytes: c.offset, TotalBytes: c.total, Retries: c.retries()}
+		Bytes: c.offset, TotalBytes: c.total, Retries: c.poster.retries.Load()}
 }

@@ -11,12 +11,6 @@ import (
 	"strings"
 )
 
-// Bounds of a batch of events; the edge takes 500 events and 1 MiB.
-const (
-	maxBatchEvents = 500
-	maxBatchBytes  = maxLine
-)
-
 // Events sends a file of events, one a line, to an edge (its origin and
 // prefix, as edge_url in dev.json) for a company, by an API key with the scope
 // events.import. A line without eventId gets one that is computed from the line.
@@ -38,12 +32,7 @@ func Events(ctx context.Context, config Config, edge, companyID, key string) (Su
 	p := newPoster(config, target, http.Header{
 		"Content-Type": {"application/json"}, "Authorization": {"Bearer " + key},
 	})
-	sender := eventSender{p, companyID}
-	return run(ctx, config, plan{
-		target: target, maxLines: maxBatchEvents, maxBytes: maxBatchBytes,
-		send: sender.send, workers: config.Concurrency, perWorker: 1, retries: p.retries.Load,
-		tellsDuplicates: true,
-	})
+	return run(ctx, config, plan{poster: p, send: eventSender{p, companyID}.send, workers: config.Concurrency, tellsDuplicates: true})
 }
 
 // endpoint appends a path to a base URL.

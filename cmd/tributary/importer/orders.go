@@ -9,9 +9,6 @@ import (
 	"net/http"
 )
 
-// maxBulkOrders is how many orders a request has: the admin API takes 500, and 1 MiB.
-const maxBulkOrders = 500
-
 // Orders sends a file of orders, one a line, to the admin API (its base URL
 // with /admin/v1, as admin_url in dev.json), many in a request. They are sent in
 // the file's order; one without updatedAt gets its createdAt as updatedAt.
@@ -26,11 +23,7 @@ func Orders(ctx context.Context, config Config, admin, key string) (Summary, err
 	p := newPoster(config, target, http.Header{
 		"Content-Type": {"application/x-ndjson"}, "Authorization": {"Bearer " + key},
 	})
-	sender := orderSender{p}
-	return run(ctx, config, plan{
-		target: target, maxLines: maxBulkOrders, maxBytes: maxLine,
-		send: sender.send, workers: 1, perWorker: 1, retries: p.retries.Load, // one: the versions of an order keep their order
-	})
+	return run(ctx, config, plan{poster: p, send: orderSender{p}.send, workers: 1}) // one: the versions of an order keep their order
 }
 
 type orderSender struct{ *poster }

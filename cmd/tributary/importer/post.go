@@ -69,14 +69,11 @@ type poster struct {
 }
 
 func newPoster(config Config, url string, header http.Header) *poster {
-	client := config.Client
-	if client == nil {
-		client = &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
-		}, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // it would send the body, with its shoppers, to another host
-		}}
-	}
+	client := &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second,
+	}, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // it would send the body, with its shoppers, to another host
+	}}
 	p := &poster{client: client, url: url, header: header, backoff: config.Backoff.withDefaults()}
 	p.lastSuccess.Store(time.Now().UnixNano())
 	return p

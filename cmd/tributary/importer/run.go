@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"time"
 
@@ -22,7 +21,6 @@ type Config struct {
 	StateDir    string
 	Concurrency int // requests of events in flight, default 4; those of orders are sent one after the other
 	Backoff     Backoff
-	Client      *http.Client   // default: 60 s a request
 	Progress    func(Progress) // called from one goroutine, several times a second
 	SaveEvery   time.Duration  // default 1 s
 }
@@ -71,16 +69,14 @@ type job struct {
 
 // plan is how one kind of import puts lines into jobs and sends them.
 type plan struct {
-	target    string // where it goes, for the progress file
-	maxLines  int    // in one job
-	maxBytes  int    // in one job
-	send      func(ctx context.Context, lines []line) ([]verdict, error)
-	workers   int // one: the jobs are sent in order
-	perWorker int // jobs that may wait for a worker
-	retries   func() int64
-	// tellsDuplicates: see Summary.
-	tellsDuplicates bool
+	poster          *poster
+	send            func(ctx context.Context, lines []line) ([]verdict, error)
+	workers         int  // one: the jobs are sent in order
+	tellsDuplicates bool // see Summary
 }
+
+// maxJobLines is how many lines a job has, of at most maxLine bytes together: the edge and the admin API take 500, and 1 MiB.
+const maxJobLines = 500
 
 // run does one import: one goroutine reads the file into jobs, the plan's
 // workers send them, and one collector counts the outcomes.
@@ -94,7 +90,7 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 		return Summary{}, err
 	}
 	defer src.close()
-	j, err := openJournal(stateBase(config, started), src.digest, p.target, config.File != "-")
+	j, err := openJournal(stateBase(config, started), src.digest, p.poster.url, config.File != "-")
 	if err != nil {
 		return Summary{}, err
 	}
@@ -104,12 +100,12 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	jobs := make(chan *job, p.perWorker)
+	jobs := make(chan *job, 1)
 	done := make(chan *job, p.workers)
 	window := make(chan struct{}, maxOutstanding)
 	group.Go(func() error {
 		defer close(jobs)
-		return read(ctx, src, resumed, p, jobs, window)
+		return read(ctx, src, resumed, jobs, window)
 	})
 	group.Go(func() error {
 		defer close(done)
@@ -119,7 +115,7 @@ func run(ctx context.Context, config Config, p plan) (Summary, error) {
 		}
 		return workers.Wait()
 	})
-	c := collector{journal: j, config: config, total: src.size, retries: p.retries, window: window}
+	c := collector{journal: j, config: config, total: src.size, poster: p.poster, window: window}
 	group.Go(func() error { return c.collect(done, stop) })
 	if err = group.Wait(); errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx) // the collector's error, if that ended the run
@@ -154,7 +150,7 @@ func stateBase(config Config, started time.Time) string {
 
 // read puts the file's lines into jobs. It skips those that an earlier run has
 // done.
-func read(ctx context.Context, src *source, skip int64, p plan, jobs chan<- *job, window chan<- struct{}) error {
+func read(ctx context.Context, src *source, skip int64, jobs chan<- *job, window chan<- struct{}) error {
 	var seq int64
 	current := &job{}
 	size := 0
@@ -188,7 +184,7 @@ func read(ctx context.Context, src *source, skip int64, p plan, jobs chan<- *job
 		if l.number <= skip {
 			continue
 		}
-		if len(current.lines) > 0 && (len(current.lines) == p.maxLines || size+len(l.text) > p.maxBytes) {
+		if len(current.lines) > 0 && (len(current.lines) == maxJobLines || size+len(l.text) > maxLine) {
 			if err := flush(); err != nil {
 				return err
 			}
