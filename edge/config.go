@@ -31,8 +31,7 @@ type Config struct {
 
 	// SnapshotFile keeps the directory over restarts, so that the edge starts
 	// with Kafka down; empty: none is kept.
-	SnapshotFile  string
-	SnapshotEvery time.Duration // 10 s
+	SnapshotFile string
 
 	Linger            time.Duration // an idle partition's wait for more records: 1 ms, at most 2 ms
 	MaxBatchBytes     int           // of one produce: 768 KiB, under Kafka's default 1 MiB message.max.bytes
@@ -40,7 +39,6 @@ type Config struct {
 	MaxPartitionBytes int           // … of one partition: 16 MiB
 	ProduceTimeout    time.Duration // until an event that is not durable gets 503: 5 s
 	AwayAfter         time.Duration // until an event that Kafka has not acknowledged goes to the spool: 500 ms
-	ClickWait         time.Duration // a redirect's wait for its click's ack: 50 ms
 
 	MaxBody int // request body, before and after inflation: 1 MiB
 	// memory of bodies that arrive or are handled, in bytes, beyond 8 KiB of each: 128 MiB, of one network an eighth; as much again for those
@@ -118,44 +116,30 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("edge: host %s cannot be rewritten to %q, which is no origin", host, origin)
 		}
 	}
-	orDuration(&c.Linger, time.Millisecond)
-	orDuration(&c.SnapshotEvery, 10*time.Second)
-	orDuration(&c.ProduceTimeout, 5*time.Second)
-	orDuration(&c.ClickWait, 50*time.Millisecond)
-	orDuration(&c.ReadTimeout, 15*time.Second)
-	orDuration(&c.WriteTimeout, 15*time.Second)
-	orDuration(&c.IdleTimeout, 60*time.Second)
-	orDuration(&c.DrainTimeout, 10*time.Second)
-	orDuration(&c.DirectoryFresh, 15*time.Second)
-	orDuration(&c.TellRefusedEvery, 5*time.Second)
-	orInt(&c.MaxBatchBytes, 768<<10)
-	orInt(&c.MaxQueuedBytes, 64<<20)
-	orInt(&c.MaxPartitionBytes, 16<<20)
-	orInt(&c.MaxBody, defaultMaxBody)
-	orInt(&c.MaxBodies, 128<<20)
-	orInt(&c.MaxConnections, 10_000)
-	orInt(&c.MaxConnsPerIP, 500)
-	orInt(&c.Burst, 20_000)
-	orInt(&c.RememberedIDs, 128<<10)
-	orInt(&c.NetworkBurst, 20_000)
-	orInt(&c.ClickBurst, 100)
-	orDuration(&c.ClickRepeat, 10*time.Second)
+	c.Linger = cmp.Or(c.Linger, time.Millisecond)
+	c.ProduceTimeout = cmp.Or(c.ProduceTimeout, 5*time.Second)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 15*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 15*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 60*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
+	c.DirectoryFresh = cmp.Or(c.DirectoryFresh, 15*time.Second)
+	c.TellRefusedEvery = cmp.Or(c.TellRefusedEvery, 5*time.Second)
+	c.MaxBatchBytes = cmp.Or(c.MaxBatchBytes, 768<<10)
+	c.MaxQueuedBytes = cmp.Or(c.MaxQueuedBytes, 64<<20)
+	c.MaxPartitionBytes = cmp.Or(c.MaxPartitionBytes, 16<<20)
+	c.MaxBody = cmp.Or(c.MaxBody, defaultMaxBody)
+	c.MaxBodies = cmp.Or(c.MaxBodies, 128<<20)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 10_000)
+	c.MaxConnsPerIP = cmp.Or(c.MaxConnsPerIP, 500)
+	c.Burst = cmp.Or(c.Burst, 20_000)
+	c.RememberedIDs = cmp.Or(c.RememberedIDs, 128<<10)
+	c.NetworkBurst = cmp.Or(c.NetworkBurst, 20_000)
+	c.ClickBurst = cmp.Or(c.ClickBurst, 100)
+	c.ClickRepeat = cmp.Or(c.ClickRepeat, 10*time.Second)
 	c.EventsPerSecond = cmp.Or(c.EventsPerSecond, 10_000)
 	c.NetworkPerSecond = cmp.Or(c.NetworkPerSecond, 2_000)
 	c.ClicksPerSecond = cmp.Or(c.ClicksPerSecond, 10)
 	return c, nil
-}
-
-func orDuration(value *time.Duration, otherwise time.Duration) {
-	if *value == 0 {
-		*value = otherwise
-	}
-}
-
-func orInt(value *int, otherwise int) {
-	if *value == 0 {
-		*value = otherwise
-	}
 }
 
 // Directory reads directory.v1; *kafka.Client is one.

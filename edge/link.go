@@ -138,8 +138,11 @@ func named(params []core.Param, name string) bool {
 	return false
 }
 
+// clickWait is a redirect's wait for its click's ack.
+const clickWait = 50 * time.Millisecond
+
 // countClick produces the click's event and waits for its ack for at most
-// Config.ClickWait: a shopper must not wait for Kafka. The landing carries the
+// clickWait: a shopper must not wait for Kafka. The landing carries the
 // click's id, so a click that is lost, and counted as lost, still leads to its
 // link.
 func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wire.Click, signed, destinationHost string) {
@@ -173,7 +176,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 			ClickIDs: []core.Param{{Name: core.TrbClick, Value: signed}},
 		},
 	}
-	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(s.config.ClickWait)); err != nil {
+	if _, err := s.batcher.Partitions(wire.TopicEvents, now.Add(clickWait)); err != nil {
 		lost(err)
 		return
 	}
@@ -198,7 +201,7 @@ func (s *Server) countClick(ctx *fasthttp.RequestCtx, link *wire.Link, click wir
 		lost(err)
 		return
 	}
-	timer := time.NewTimer(s.config.ClickWait)
+	timer := time.NewTimer(clickWait)
 	defer timer.Stop()
 	durable, err := p.Await(timer.C)
 	s.endSend(send, 1, durable, err)

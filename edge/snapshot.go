@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/tributary-io/tributary/internal/atomicfile"
 	"github.com/tributary-io/tributary/internal/background"
@@ -76,13 +77,16 @@ func (d *directory) loadSnapshot() error {
 	return nil
 }
 
+// snapshotEvery is the pause between two looks whether the view has changed.
+const snapshotEvery = 10 * time.Second
+
 // saveSnapshots writes the view whenever it has changed, and once more at the end.
 func (d *directory) saveSnapshots(ctx context.Context) {
 	if d.config.SnapshotFile == "" {
 		return
 	}
 	for {
-		background.Sleep(ctx, d.config.SnapshotEvery)
+		background.Sleep(ctx, snapshotEvery)
 		if err := d.saveSnapshot(); err != nil {
 			d.log.Error("directory: the snapshot could not be written", "error", err)
 		}

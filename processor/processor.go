@@ -156,7 +156,6 @@ type Config struct {
 	RetainChunk     int
 	CountPathsEvery time.Duration // so often it looks for days whose non-converting paths are to be counted; 1 h
 	PathsChunk      int           // visitors that one transaction of that looks at; 1,000
-	StallAfter      time.Duration // a partition that has records and applies none for so long makes /readyz fail; 5 min
 	CheckEvery      time.Duration // the least time between two checks of Deps.Books; 5 s
 }
 
@@ -176,7 +175,6 @@ func (c Config) withDefaults() Config {
 		RetainChunk:     cmp.Or(c.RetainChunk, 2000),
 		CountPathsEvery: cmp.Or(c.CountPathsEvery, time.Hour),
 		PathsChunk:      cmp.Or(c.PathsChunk, 1000),
-		StallAfter:      cmp.Or(c.StallAfter, 5*time.Minute),
 		CheckEvery:      cmp.Or(c.CheckEvery, 5*time.Second),
 	}
 }

@@ -42,7 +42,7 @@ type PartitionState string
 
 const (
 	Running PartitionState = "running"
-	Stalled PartitionState = "stalled" // it has records and has applied none for Config.StallAfter
+	Stalled PartitionState = "stalled" // it has records and has applied none for stallAfter
 	Halted  PartitionState = "halted"  // its log and its stored offset do not match: see ErrPastEnd
 )
 
@@ -130,7 +130,7 @@ func (p *Processor) Partitions() []Partition {
 	defer p.mu.Unlock()
 	list := make([]Partition, 0, len(p.partitions))
 	for n, own := range p.partitions {
-		list = append(list, own.report(n, now, p.config.StallAfter))
+		list = append(list, own.report(n, now))
 	}
 	slices.SortFunc(list, func(a, b Partition) int { return cmp.Compare(a.Partition, b.Partition) })
 	return list
@@ -144,11 +144,14 @@ func (p *Processor) partitionNow(number int) (Partition, bool) {
 	if own == nil {
 		return Partition{}, false
 	}
-	return own.report(number, p.Now(), p.config.StallAfter), true
+	return own.report(number, p.Now()), true
 }
 
+// stallAfter is for how long a partition that has records may apply none until /readyz fails.
+const stallAfter = 5 * time.Minute
+
 // report returns the partition's state at an instant.
-func (p *progress) report(partition int, now time.Time, stallAfter time.Duration) Partition {
+func (p *progress) report(partition int, now time.Time) Partition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := Partition{Partition: partition, State: Running, Topics: map[string]TopicLag{}}
