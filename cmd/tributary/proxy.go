@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/tributary-io/tributary/edge/guard"
 )
 
 // proxyFlag is the networks whose X-Forwarded-For is believed.
@@ -38,32 +40,12 @@ func forwardedFor(trusted []netip.Prefix) func(*http.Request) string {
 	if len(trusted) == 0 {
 		return nil
 	}
-	isTrusted := func(address netip.Addr) bool {
-		for _, p := range trusted {
-			if p.Contains(address) {
-				return true
-			}
-		}
-		return false
-	}
 	return func(r *http.Request) string {
 		remote, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err != nil {
 			return r.RemoteAddr
 		}
-		address := remote.Addr().Unmap().WithZone("")
-		hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-		for i := len(hops) - 1; i >= 0 && isTrusted(address); i-- {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-			if err != nil {
-				break // what is before it may be invented
-			}
-			address = hop.Unmap().WithZone("")
-		}
-		if address.Is6() {
-			network, _ := address.Prefix(64) // 64 bits are always there
-			return network.Addr().String()
-		}
-		return address.String()
+		address := guard.ForwardedFor(remote.Addr().Unmap().WithZone(""), r.Header.Values("X-Forwarded-For"), trusted)
+		return guard.OneClient(address).String()
 	}
 }

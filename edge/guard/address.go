@@ -20,19 +20,22 @@ func ClientIP(ctx *fasthttp.RequestCtx, trusted []netip.Prefix) netip.Addr {
 	if !Within(trusted, address) {
 		return address
 	}
-	var hops []string
+	var forwarded []string
 	for _, header := range ctx.Request.Header.PeekAll("X-Forwarded-For") {
-		hops = append(hops, strings.Split(string(header), ",")...)
+		forwarded = append(forwarded, string(header))
 	}
-	for i := len(hops) - 1; i >= 0; i-- {
+	return ForwardedFor(address, forwarded, trusted)
+}
+
+// ForwardedFor is the address of the client that a connection's address and the headers X-Forwarded-For name.
+func ForwardedFor(address netip.Addr, forwarded []string, trusted []netip.Prefix) netip.Addr {
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i := len(hops) - 1; i >= 0 && Within(trusted, address); i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
 			break // the client may have made up what stands before it
 		}
 		address = hop.Unmap().WithZone("")
-		if !Within(trusted, address) {
-			break
-		}
 	}
 	return address
 }
