@@ -12,7 +12,7 @@ import (
 	"github.com/tributary-io/tributary/edge/guard"
 	"github.com/tributary-io/tributary/internal/scrub"
 	"github.com/tributary-io/tributary/internal/tracing"
-	"github.com/tributary-io/tributary/internal/uuidtext"
+	"github.com/tributary-io/tributary/sdk/core"
 )
 
 // request is what the edge knows of one request while it is handled. Its memory is
@@ -61,13 +61,13 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *request {
 // requestID is the request's id; good while the request is handled.
 func requestID(ctx *fasthttp.RequestCtx) string { return guard.TextOf(requestOf(ctx).id) }
 
-// appendRequestID appends a UUIDv7 (RFC 9562, 5.7). It is no secret: the runtime's
-// generator is good enough for it.
+// appendRequestID appends a UUIDv7. It is no secret: the runtime's generator is
+// good enough for it.
 func appendRequestID(dst []byte, at time.Time) []byte {
-	var id [16]byte
-	binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16|0x7000|rand.Uint64()&0xfff) //nolint:gosec // see above
-	binary.BigEndian.PutUint64(id[8:], 1<<63|rand.Uint64()>>2)                               //nolint:gosec // see above
-	return uuidtext.Append(dst, id[:])
+	var random [10]byte
+	binary.NativeEndian.PutUint16(random[:], uint16(rand.Uint32())) //nolint:gosec // see above
+	binary.NativeEndian.PutUint64(random[2:], rand.Uint64())        //nolint:gosec // see above
+	return core.AppendUUIDv7(dst, at.UnixMilli(), random)
 }
 
 // Names of fields of answers, as fasthttp writes them.

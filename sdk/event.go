@@ -3,8 +3,6 @@ package sdk
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -114,23 +112,11 @@ func (c *Client) encode(e Event, payload any) ([]byte, string, error) {
 	return core.AppendEvent(make([]byte, 0, len(given)+numbering), &e), strings.Clone(e.ID), nil
 }
 
-// newID returns a UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits.
+// newID returns a UUIDv7 with 74 random bits.
 func newID(now time.Time) string {
-	var b [16]byte
-	_, _ = rand.Read(b[6:]) // never fails: crypto/rand ends the program instead
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(now.UnixMilli()))
-	copy(b[:6], ms[2:])
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	text := make([]byte, 0, 36)
-	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
-		if i > 0 {
-			text = append(text, '-')
-		}
-		text = hex.AppendEncode(text, part)
-	}
-	return string(text)
+	var random [10]byte
+	_, _ = rand.Read(random[:]) // never fails: crypto/rand ends the program instead
+	return string(core.AppendUUIDv7(make([]byte, 0, 36), now.UnixMilli(), random))
 }
 
 // body returns a request of entries with the time of this attempt.

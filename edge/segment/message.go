@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/uuidtext"
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -131,12 +130,7 @@ func (m *message) eventID(from *Source) string {
 		text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
 	}
 	sum := sha256.Sum256(text)
-	var id [16]byte
-	copy(id[6:], sum[:10])
-	id[0], id[1], id[2], id[3], id[4], id[5] = byte(ms>>40), byte(ms>>32), byte(ms>>24), byte(ms>>16), byte(ms>>8), byte(ms)
-	id[6] = 0x70 | id[6]&0x0f // RFC 9562, 5.7
-	id[8] = 0x80 | id[8]&0x3f
-	return string(uuidtext.Append(nil, id[:]))
+	return string(core.AppendUUIDv7(nil, ms, [10]byte(sum[:10])))
 }
 
 // VisitorID is how an anonymousId names a visitor here, and in an order's userId. Segment's

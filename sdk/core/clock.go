@@ -181,6 +181,22 @@ func ValidUUIDv7(s string) bool {
 	return true
 }
 
+// AppendUUIDv7 appends a UUID of version 7 (RFC 9562, 5.7), in lower case: ms, Unix milliseconds, and then rest, but
+// for the bits of the version and of the variant.
+func AppendUUIDv7(dst []byte, ms int64, rest [10]byte) []byte {
+	id := [16]byte{byte(ms >> 40), byte(ms >> 32), byte(ms >> 24), byte(ms >> 16), byte(ms >> 8), byte(ms)}
+	copy(id[6:], rest[:])
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	for i, b := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, hexDigits[b>>4], hexDigits[b&15])
+	}
+	return dst
+}
+
 // UUIDv7Time is the time inside a valid UUIDv7, Unix milliseconds.
 func UUIDv7Time(s string) (ms int64) {
 	if len(s) != 36 {

@@ -96,6 +96,19 @@ func TestTheTimeInAUUID(t *testing.T) {
 	f("0199f3a0", 0)
 }
 
+func TestAUUIDHasItsTimeVersionAndVariant(t *testing.T) {
+	f := func(ms int64, rest [10]byte, want string) {
+		t.Helper()
+		got := string(core.AppendUUIDv7([]byte("id="), ms, rest))
+		if got != "id="+want || !core.ValidUUIDv7(want) || core.UUIDv7Time(want) != ms {
+			t.Errorf("AppendUUIDv7(%d, %x) = %s, want %s", ms, rest, got, want)
+		}
+	}
+	f(0, [10]byte{}, "00000000-0000-7000-8000-000000000000")
+	f(0x0123456789ab, [10]byte{0x0f, 0xcd, 0x3f, 1, 2, 3, 4, 5, 6, 7}, "01234567-89ab-7fcd-bf01-020304050607")
+	f(0xffffffffffff, [10]byte{0xf0, 0xff, 0xc0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}, "ffffffff-ffff-70ff-80ff-fffffffffffe")
+}
+
 func TestUUIDsHoldHexadecimalDigits(t *testing.T) {
 	f := func(id string, want bool) {
 		t.Helper()

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/tributary-io/tributary/sdk/core"
 )
 
@@ -136,17 +134,10 @@ func stampEvent(companyID string, l line) ([]byte, []Reason) {
 	return span{1, 1}.replace(l.text, []byte(`"eventId":`+quoted+`,`)), nil
 }
 
-// eventID returns a UUIDv7 (RFC 9562) of ms, Unix milliseconds, with 74 bits of
-// the digest.
+// eventID returns a UUIDv7 of ms, Unix milliseconds, with 74 bits of the digest.
 func eventID(companyID string, l line, ms int64) string {
 	hash := sha256.New()
 	_, _ = io.WriteString(hash, strconv.Quote(companyID)+" "+strconv.FormatInt(l.number, 10)+"\n") // a hash never fails
 	_, _ = hash.Write(l.text)
-	id := uuid.UUID(hash.Sum(nil)[:16])
-	for i := range 6 {
-		id[i] = byte(ms >> (8 * (5 - i)))
-	}
-	id[6] = 0x70 | id[6]&0x0f // version 7
-	id[8] = 0x80 | id[8]&0x3f // the RFC's variant
-	return id.String()
+	return string(core.AppendUUIDv7(nil, ms, [10]byte(hash.Sum(nil)[6:16])))
 }
