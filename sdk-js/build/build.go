@@ -114,20 +114,10 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	if err := b.write(m.WASM, wasm); err != nil {
 		return m, err
 	}
-	worker, err := b.script("worker.ts", api.FormatIIFE, nil)
-	if err != nil {
+	if m.Worker, err = b.hashedScript("worker", "worker.ts", nil); err != nil {
 		return m, err
 	}
-	m.Worker = hashed("worker", ".js", worker)
-	if err := b.write(m.Worker, worker); err != nil {
-		return m, err
-	}
-	overlay, err := b.script("overlay.ts", api.FormatIIFE, nil)
-	if err != nil {
-		return m, err
-	}
-	m.Overlay = hashed("tributary-overlay", ".js", overlay)
-	if err := b.write(m.Overlay, overlay); err != nil {
+	if m.Overlay, err = b.hashedScript("tributary-overlay", "overlay.ts", nil); err != nil {
 		return m, err
 	}
 	clickIDs := core.ClickIDs()
@@ -139,12 +129,7 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 	if _, err := b.script("script.ts", api.FormatIIFE, names); err != nil {
 		return m, err
 	}
-	more, err := b.script("more-script.ts", api.FormatIIFE, names)
-	if err != nil {
-		return m, err
-	}
-	m.More = hashed("tributary-more", ".js", more)
-	if err := b.write(m.More, more); err != nil {
+	if m.More, err = b.hashedScript("tributary-more", "more-script.ts", names); err != nil {
 		return m, err
 	}
 	names["MORE"] = m.More
@@ -153,13 +138,7 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 		return m, err
 	}
 	m.Script = hashed("tributary", ".js", script)
-	if err := b.write(m.Loader, script); err != nil {
-		return m, err
-	}
-	if err := b.write(m.Script, script); err != nil {
-		return m, err
-	}
-	if err := b.modules(names); err != nil {
+	if err := errors.Join(b.write(m.Loader, script), b.write(m.Script, script), b.modules(names)); err != nil {
 		return m, err
 	}
 	m.Files = b.made
@@ -167,6 +146,16 @@ func (b *bundler) all(ctx context.Context) (m manifest, err error) {
 		err = b.packages(m)
 	}
 	return m, err
+}
+
+// hashedScript bundles one entry of src into a file with a hashed name.
+func (b *bundler) hashedScript(stem, entry string, names map[string]string) (name string, err error) {
+	code, err := b.script(entry, api.FormatIIFE, names)
+	if err != nil {
+		return "", err
+	}
+	name = hashed(stem, ".js", code)
+	return name, b.write(name, code)
 }
 
 // about is what a file of types says to those who change it, and the space before its lines: the npm package has neither.
