@@ -62,8 +62,8 @@ func conversionOf(o *facts.StoredOutcome, now time.Time) (e commerce.Event, told
 	}
 	sold := func(o *facts.Outcome) bool { return o.Status == commerce.OrderApproved }
 	earned := func(o *facts.Outcome) bool { return o.Payout.State == facts.PayoutEarned }
-	days := commerce.ConversionDays
-	if sold(&was) && (!sold(is) || is.TotalMinor < was.TotalMinor) {
+	days, less := commerce.ConversionDays, sold(&was) && (!sold(is) || is.TotalMinor < was.TotalMinor)
+	if less {
 		days = commerce.RefundDays
 	}
 	if sold(&was) == sold(is) && (!sold(is) || was.TotalMinor == is.TotalMinor && (earned(&was) || !earned(is))) ||
@@ -72,8 +72,11 @@ func conversionOf(o *facts.StoredOutcome, now time.Time) (e commerce.Event, told
 	}
 	data := commerce.ConversionTold{OrderID: is.OrderID}
 	e = commerce.Event{Type: commerce.ConversionOther, Key: data.Key(), At: now.UTC().Truncate(time.Microsecond), Data: data}
-	if was.Payout.InfluencerID != "" || is.Payout.InfluencerID != "" {
+	switch {
+	case was.Payout.InfluencerID != "" || is.Payout.InfluencerID != "":
 		e.Type = commerce.ConversionProven
+	case less:
+		e.Type = commerce.ConversionLess
 	}
 	return e, true
 }

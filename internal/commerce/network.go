@@ -44,6 +44,7 @@ const (
 const (
 	ConversionProven EventType = "conversion.proven" // of an order that is, or was, an influencer's
 	ConversionOther  EventType = "conversion.other"  // of any other order
+	ConversionLess   EventType = "conversion.less"   // of any of which less is sold than before: each account that was told of it is told
 	ConversionTest   EventType = "conversion.test"   // a sale that is made up, for networks that can check one
 )
 

@@ -49,8 +49,16 @@ func destinationColumns(d *Destination) Columns {
 
 // gets reports whether events of a type are written for the destination: a person has chosen among the mails of other roles too.
 func (d *Destination) gets(eventType commerce.EventType) bool {
-	return slices.Contains(d.Types, string(eventType)) &&
+	return slices.Contains(d.Types, asked(eventType)) &&
 		(d.Kind != commerce.ToMail || d.Name == "" || slices.Contains(account.MailTypes(d.Name), eventType))
+}
+
+// asked is the type by which a destination asks for events of a type.
+func asked(eventType commerce.EventType) string {
+	if eventType == commerce.ConversionLess { // every account at a network gets it
+		eventType = commerce.ConversionProven
+	}
+	return string(eventType)
 }
 
 // Heeded is the condition of a destination, named d, that somebody looks after: who sends mails looks at each of them, and no mail may be
@@ -74,7 +82,7 @@ type toldCompany struct {
 // without leaves out what nobody may want.
 func (c *toldCompany) without(list []commerce.Event) []commerce.Event {
 	return slices.DeleteFunc(slices.Clone(list), func(e commerce.Event) bool {
-		return !slices.Contains(c.asked, string(e.Type)) && (!c.any || !slices.Contains(commerce.EventTypes, e.Type))
+		return !slices.Contains(c.asked, asked(e.Type)) && (!c.any || !slices.Contains(commerce.EventTypes, e.Type))
 	})
 }
 

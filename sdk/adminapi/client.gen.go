@@ -3273,7 +3273,7 @@ type NetworkMessage struct {
 	// State `waiting`, `delivered`, `parked` (given up) or `skipped` (nothing needed to be sent, or nothing may be).
 	State string `json:"state"`
 
-	// Type `conversion.proven`, `conversion.other` or `conversion.test`.
+	// Type `conversion.proven`, `conversion.other`, `conversion.less` or `conversion.test`.
 	Type string `json:"type"`
 }
 

@@ -144,12 +144,14 @@ func (s *Store) changedIn(ctx context.Context, companyID string, from, to time.T
 	r commerce.Replayed, err error) {
 	r.Until = to
 	args := pgx.NamedArgs{"company_id": companyID, "from": from, "to": to, "most": commerce.MaxReplay + 1,
-		"all": slices.Contains(types, string(commerce.ConversionOther))}
+		"all":     slices.Contains(types, string(commerce.ConversionOther)),
+		"network": slices.Contains(types, string(commerce.ConversionProven))}
 	found, err := postgres.Collect(ctx, s.db.Pool(), postgres.Scan(changedColumns), `
 		select `+postgres.List(changedColumns)+` from (
 			select p.order_id as id, p.processed_at as at from payout p
 			where p.company_id = @company_id and p.processed_at >= @from and p.processed_at < @to and (@all or p.influencer_id is not null
-				or p.formerly or exists (select 1 from ledger_entry l where l.company_id = @company_id and l.order_id = p.order_id))
+				or p.formerly or exists (select 1 from ledger_entry l where l.company_id = @company_id and l.order_id = p.order_id)
+				or @network and exists (select 1 from conversion v where v.company_id = @company_id and v.order_id = p.order_id))
 			order by p.processed_at, p.order_id limit @most) c
 		group by id order by max(at), id`, args)
 	if err != nil {
@@ -173,6 +175,7 @@ func (s *Store) changedIn(ctx context.Context, companyID string, from, to time.T
 		return orders, nil, r, nil
 	}
 	delete(args, "all")
+	delete(args, "network")
 	statements, err = postgres.Collect(ctx, s.db.Pool(), postgres.Scan(changedColumns), `
 		select `+postgres.List(changedColumns)+` from (
 			select statement_id::text as id, closed_at as at from statement

@@ -221,6 +221,18 @@ func TestAReplayTellsOrdersThatAreNobodysNow(t *testing.T) {
 		!strings.Contains(string(messages[0].Data), `"state":"none"`) || strings.Contains(string(messages[0].Data), "influencer") {
 		t.Errorf("%+v, %+v", r, messages)
 	}
+	// An account looks at that one, and at what it was told of when it was told of all.
+	n := commerce.Network{Endpoint: commerce.Endpoint{ID: "net_1", Kind: commerce.ToGA4, Name: "GA4", Active: true},
+		Account: commerce.NetworkAccount{ID: "G-ABC123"}}
+	s.must(s.db.AddNetwork(t.Context(), s.author, n, commerce.SealedSecret{KeyID: "k", Sealed: []byte{1}}))
+	s.exec(`insert into conversion (company_id, order_id, network, account, begun_at, currency, value_minor)
+		values ($1, 'o2', 'ga4', 'G-ABC123', now(), 'BRL', 100)`, s.author.CompanyID)
+	_, err = s.db.ReplayEndpoint(t.Context(), s.author, n.ID, time.Now().Add(-time.Hour), time.Now())
+	s.must(err)
+	messages, err = s.db.Messages(t.Context(), s.author.CompanyID, n.ID, "", 0, 10)
+	if s.must(err); len(messages) != 2 || messages[0].Key != "order:o1" || messages[1].Key != "order:o2" {
+		t.Errorf("an account: %+v", messages)
+	}
 }
 
 // A test of an endpoint waits for who writes events, and holds nothing that they may need.

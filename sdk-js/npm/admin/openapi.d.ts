@@ -3155,7 +3155,7 @@ export interface components {
         NetworkMessage: {
             /** Format: int64 */
             sequence: number;
-            /** @description `conversion.proven`, `conversion.other` or `conversion.test`. */
+            /** @description `conversion.proven`, `conversion.other`, `conversion.less` or `conversion.test`. */
             type: string;
             /**
              * @description Messages of one are sent in order.
