@@ -61,7 +61,7 @@ func run(ctx context.Context, root, out, npm string, quick bool) error {
 	}
 	if out == "" { // the build for all; a test's changes no source
 		out = filepath.Join(root, "sdk-js", "dist")
-		if err := os.WriteFile(filepath.Join(root, eventTypesFile), events, 0o644); err != nil {
+		if err := update(filepath.Join(root, eventTypesFile), events); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func run(ctx context.Context, root, out, npm string, quick bool) error {
 		return err
 	}
 	// The manifest is written last: it exists only if the build is complete.
-	if err := os.WriteFile(filepath.Join(out, "manifest.json"), append(text, '\n'), 0o644); err != nil {
+	if err := update(filepath.Join(out, manifestFile), append(text, '\n')); err != nil {
 		return err
 	}
 	fmt.Printf("%-32s %9s %9s %9s\n", "sdk-js/dist", "bytes", "gzip", "brotli")
@@ -289,6 +289,14 @@ func hashed(stem, ext string, data []byte) string {
 	return stem + "." + hex.EncodeToString(sum[:4]) + ext
 }
 
+// update writes a file where it has something else: what was built from it, and tests of it, stay good.
+func update(path string, data []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	return os.WriteFile(path, data, 0o644)
+}
+
 // write writes a file and its compressed copies. If the file has not changed, the
 // copies stay: brotli takes seconds for the core.
 func (b *bundler) write(name string, data []byte) error {
@@ -341,9 +349,12 @@ func (b *bundler) compress(data []byte) (br, gz []byte, err error) {
 	return brOut.Bytes(), gzOut.Bytes(), nil
 }
 
-// clean removes the files of earlier builds.
+// manifestFile is written last.
+const manifestFile = "manifest.json"
+
+// clean removes the files of earlier builds, and where there are any, before them the manifest that names them.
 func (b *bundler) clean() error {
-	keep := map[string]bool{".gitkeep": true}
+	keep := map[string]bool{".gitkeep": true, manifestFile: true}
 	for _, f := range b.made {
 		keep[f.Name], keep[f.Name+".br"], keep[f.Name+".gz"] = true, true, true
 	}
@@ -351,11 +362,18 @@ func (b *bundler) clean() error {
 	if err != nil {
 		return err
 	}
+	stale := []string{manifestFile}
 	for _, e := range entries {
 		if !keep[e.Name()] {
-			if err := os.RemoveAll(filepath.Join(b.out, e.Name())); err != nil {
-				return err
-			}
+			stale = append(stale, e.Name())
+		}
+	}
+	if len(stale) == 1 {
+		return nil
+	}
+	for _, name := range stale {
+		if err := os.RemoveAll(filepath.Join(b.out, name)); err != nil {
+			return err
 		}
 	}
 	return nil
