@@ -35,58 +35,48 @@ func (nuvemshop) Offer() commerce.OfferedPlatform {
 		Title: "Nuvemshop",
 		Fields: []commerce.CredentialField{
 			{Name: fieldStore, Pattern: `[0-9]{1,20}`, Example: "1234567",
-				Label: map[string]string{"en": "Store ID", "pt-BR": "ID da loja"},
-				Help: map[string]string{"en": "The number that came with the access token as user_id.",
-					"pt-BR": "O número que veio com o token de acesso como user_id."}},
+				Label: platform.Both("Store ID", "ID da loja"),
+				Help: platform.Both("The number that came with the access token as user_id.",
+					"O número que veio com o token de acesso como user_id.")},
 			{Name: fieldToken, Secret: true, Pattern: `[0-9A-Za-z_\-]{20,200}`,
-				Label: map[string]string{"en": "Access token", "pt-BR": "Token de acesso"},
-				Help: map[string]string{"en": "Of an app of yours that is installed in the store.",
-					"pt-BR": "De um aplicativo seu que está instalado na loja."}},
+				Label: platform.Both("Access token", "Token de acesso"),
+				Help:  platform.Both("Of an app of yours that is installed in the store.", "De um aplicativo seu que está instalado na loja.")},
 			{Name: fieldSecret, Secret: true, Pattern: `([0-9A-Za-z_\-]{16,200})?`,
-				Label: map[string]string{"en": "Client secret of the app", "pt-BR": "Client secret do aplicativo"},
-				Help: map[string]string{"en": "With it orders come within seconds; without it within minutes.",
-					"pt-BR": "Com ele os pedidos chegam em segundos; sem ele, em minutos."}},
+				Label: platform.Both("Client secret of the app", "Client secret do aplicativo"),
+				Help: platform.Both("With it orders come within seconds; without it within minutes.",
+					"Com ele os pedidos chegam em segundos; sem ele, em minutos.")},
 		},
-		Steps: map[string][]string{
-			"en": {
-				"Install the app in your store with the button, and allow what it asks for: you come back here by yourself.",
-				"Or, if you have your own app: paste the store ID and the access token that Nuvemshop gave for your store.",
-				"Your own app needs the permissions read_orders, read_customers and, to create coupons, write_coupons.",
-				"These steps are from Nuvemshop's documentation and were not seen in a real account.",
-			},
-			"pt-BR": {
-				"Instale o aplicativo na sua loja com o botão e permita o que ele pede: você volta para cá automaticamente.",
-				"Ou, se você tem um aplicativo próprio: cole o ID da loja e o token de acesso que a Nuvemshop deu para a sua loja.",
-				"O seu aplicativo precisa das permissões read_orders, read_customers e, para criar cupons, write_coupons.",
-				"Estes passos são da documentação da Nuvemshop e não foram vistos em uma conta real.",
-			},
-		},
-		Brings: map[string][]string{
-			"en": {
-				"Comes: orders with status, total, discount, shipping, coupons, products, customer and the page where the visit began.",
-				"Comes: cancelled orders, and refunds of the whole or of a part.",
-				"Does not come: when an order was delivered. An order that is paid in part is set aside.",
-				"Orders of Mercado Livre come as orders of a marketplace; orders made by hand or by another program as other orders.",
-			},
-			"pt-BR": {
-				"Vem: pedidos com situação, total, desconto, frete, cupons, produtos, cliente e a página em que a visita começou.",
-				"Vem: pedidos cancelados e devoluções do total ou de uma parte.",
-				"Não vem: quando um pedido foi entregue. Um pedido pago em parte é deixado de lado.",
-				"Pedidos do Mercado Livre vêm como pedidos de marketplace; pedidos feitos à mão ou por outro programa, como outros.",
-			},
-		},
-		Without: map[string]map[string]string{
-			"en": {
-				readCustomers: "Without it orders may have no customer: no first orders, and fewer visits are joined to orders.",
-				readCoupons:   "Without it coupons of the shop are not compared.",
-				writeCoupons:  "Without it no coupon can be created in the shop from here.",
-			},
-			"pt-BR": {
-				readCustomers: "Sem ela os pedidos podem vir sem cliente: não há primeiros pedidos, e menos visitas são ligadas a pedidos.",
-				readCoupons:   "Sem ela os cupons da loja não são comparados.",
-				writeCoupons:  "Sem ela nenhum cupom pode ser criado na loja a partir daqui.",
-			},
-		},
+		Steps: platform.Both([]string{
+			"Install the app in your store with the button, and allow what it asks for: you come back here by yourself.",
+			"Or, if you have your own app: paste the store ID and the access token that Nuvemshop gave for your store.",
+			"Your own app needs the permissions read_orders, read_customers and, to create coupons, write_coupons.",
+			"These steps are from Nuvemshop's documentation and were not seen in a real account.",
+		}, []string{
+			"Instale o aplicativo na sua loja com o botão e permita o que ele pede: você volta para cá automaticamente.",
+			"Ou, se você tem um aplicativo próprio: cole o ID da loja e o token de acesso que a Nuvemshop deu para a sua loja.",
+			"O seu aplicativo precisa das permissões read_orders, read_customers e, para criar cupons, write_coupons.",
+			"Estes passos são da documentação da Nuvemshop e não foram vistos em uma conta real.",
+		}),
+		Brings: platform.Both([]string{
+			"Comes: orders with status, total, discount, shipping, coupons, products, customer and the page where the visit began.",
+			"Comes: cancelled orders, and refunds of the whole or of a part.",
+			"Does not come: when an order was delivered. An order that is paid in part is set aside.",
+			"Orders of Mercado Livre come as orders of a marketplace; orders made by hand or by another program as other orders.",
+		}, []string{
+			"Vem: pedidos com situação, total, desconto, frete, cupons, produtos, cliente e a página em que a visita começou.",
+			"Vem: pedidos cancelados e devoluções do total ou de uma parte.",
+			"Não vem: quando um pedido foi entregue. Um pedido pago em parte é deixado de lado.",
+			"Pedidos do Mercado Livre vêm como pedidos de marketplace; pedidos feitos à mão ou por outro programa, como outros.",
+		}),
+		Without: platform.Both(map[string]string{
+			readCustomers: "Without it orders may have no customer: no first orders, and fewer visits are joined to orders.",
+			readCoupons:   "Without it coupons of the shop are not compared.",
+			writeCoupons:  "Without it no coupon can be created in the shop from here.",
+		}, map[string]string{
+			readCustomers: "Sem ela os pedidos podem vir sem cliente: não há primeiros pedidos, e menos visitas são ligadas a pedidos.",
+			readCoupons:   "Sem ela os cupons da loja não são comparados.",
+			writeCoupons:  "Sem ela nenhum cupom pode ser criado na loja a partir daqui.",
+		}),
 	}
 }
 

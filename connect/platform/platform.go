@@ -28,6 +28,9 @@ type Platform interface {
 	Notices(d Delivery) ([]Notice, error)
 }
 
+// Both is a text of an offer in each of its languages.
+func Both[T any](en, pt T) map[string]T { return map[string]T{"en": en, "pt-BR": pt} }
+
 // Installer is a Platform whose merchants allow an app of the operator instead of pasting keys.
 type Installer interface {
 	// InstallURL is the page where the merchant allows the app, which gives state back.

@@ -8,12 +8,6 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Names of languages in an offer.
-const (
-	english    = "en"
-	portuguese = "pt-BR"
-)
-
 // Offer names menus as shopify.dev/docs/apps/build/dev-dashboard/create-apps-using-dev-dashboard and …/client-secrets do. They
 // were not seen in a real account.
 func (*shopify) Offer() commerce.OfferedPlatform {
@@ -22,41 +16,32 @@ func (*shopify) Offer() commerce.OfferedPlatform {
 		Fields: []commerce.CredentialField{
 			{
 				Name: "shop", Pattern: `(https://)?(admin\.shopify\.com/store/)?[A-Za-z0-9][A-Za-z0-9-]{0,60}(\.myshopify\.com)?/?`,
-				Label: map[string]string{english: "Address of the shop", portuguese: "Endereço da loja"},
-				Help: map[string]string{
-					english:    "The name before .myshopify.com, or the address of your shop's admin.",
-					portuguese: "O nome antes de .myshopify.com, ou o endereço do admin da sua loja.",
-				},
+				Label: platform.Both("Address of the shop", "Endereço da loja"),
+				Help: platform.Both("The name before .myshopify.com, or the address of your shop's admin.",
+					"O nome antes de .myshopify.com, ou o endereço do admin da sua loja."),
 				Example: "my-shop.myshopify.com",
 			},
 			{
 				Name: "client_id", Pattern: `[A-Za-z0-9]{0,128}`,
-				Label: map[string]string{english: "Client ID of your app", portuguese: "ID do cliente do seu app (Client ID)"},
-				Help: map[string]string{
-					english:    "Leave it empty if you paste an access token below.",
-					portuguese: "Deixe vazio se você colar um token de acesso abaixo.",
-				},
+				Label: platform.Both("Client ID of your app", "ID do cliente do seu app (Client ID)"),
+				Help:  platform.Both("Leave it empty if you paste an access token below.", "Deixe vazio se você colar um token de acesso abaixo."),
 			},
 			{
 				Name: "client_secret", Secret: true, Pattern: `[A-Za-z0-9_-]{0,255}`,
-				Label: map[string]string{english: "Client secret of your app", portuguese: "Chave secreta do seu app (Client secret)"},
-				Help: map[string]string{
-					english:    "It also proves that a notice is from Shopify. Without it orders come by polling alone.",
-					portuguese: "Ela também prova que um aviso é da Shopify. Sem ela, os pedidos chegam só por consulta.",
-				},
+				Label: platform.Both("Client secret of your app", "Chave secreta do seu app (Client secret)"),
+				Help: platform.Both("It also proves that a notice is from Shopify. Without it orders come by polling alone.",
+					"Ela também prova que um aviso é da Shopify. Sem ela, os pedidos chegam só por consulta."),
 			},
 			{
 				Name: "token", Secret: true, Pattern: `[A-Za-z0-9_]{0,255}`,
-				Label: map[string]string{english: "Admin API access token", portuguese: "Token de acesso da API Admin"},
-				Help: map[string]string{
-					english:    "Only for an app that was made in the shop's admin before 2026. Otherwise leave it empty.",
-					portuguese: "Só para um app criado no admin da loja antes de 2026. Se não, deixe vazio.",
-				},
+				Label: platform.Both("Admin API access token", "Token de acesso da API Admin"),
+				Help: platform.Both("Only for an app that was made in the shop's admin before 2026. Otherwise leave it empty.",
+					"Só para um app criado no admin da loja antes de 2026. Se não, deixe vazio."),
 				Example: "shpat_…",
 			},
 		},
-		Steps:  map[string][]string{english: stepsEnglish, portuguese: stepsPortuguese},
-		Brings: map[string][]string{english: bringsEnglish, portuguese: bringsPortuguese},
+		Steps:  platform.Both(stepsEnglish, stepsPortuguese),
+		Brings: platform.Both(bringsEnglish, bringsPortuguese),
 	}
 }
 

@@ -12,12 +12,6 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Names of languages in an offer.
-const (
-	english    = "en"
-	portuguese = "pt-BR"
-)
-
 // Offer names menus as help.vtex.com does, "Generated keys" and "Roles". They were not seen in a real account.
 func (*vtex) Offer() commerce.OfferedPlatform {
 	return commerce.OfferedPlatform{
@@ -25,30 +19,24 @@ func (*vtex) Offer() commerce.OfferedPlatform {
 		Fields: []commerce.CredentialField{
 			{
 				Name: "account", Pattern: `[A-Za-z0-9][A-Za-z0-9-]{0,60}`, Example: "minhaloja",
-				Label: map[string]string{english: "Account name", portuguese: "Nome da conta"},
-				Help: map[string]string{
-					english:    "The name before .myvtex.com in the address of your admin.",
-					portuguese: "O nome antes de .myvtex.com no endereço do seu admin.",
-				},
+				Label: platform.Both("Account name", "Nome da conta"),
+				Help: platform.Both("The name before .myvtex.com in the address of your admin.",
+					"O nome antes de .myvtex.com no endereço do seu admin."),
 			},
 			{
 				Name: "app_key", Pattern: `[A-Za-z0-9_-]{4,255}`, Example: "vtexappkey-minhaloja-ABCDEF",
-				Label: map[string]string{english: "API key (appKey)", portuguese: "Chave de API (appKey)"},
-				Help: map[string]string{
-					english:    "Make a key for this alone: VTEX has one feed and one hook for each key.",
-					portuguese: "Crie uma chave só para isto: a VTEX tem um feed e um hook por chave.",
-				},
+				Label: platform.Both("API key (appKey)", "Chave de API (appKey)"),
+				Help: platform.Both("Make a key for this alone: VTEX has one feed and one hook for each key.",
+					"Crie uma chave só para isto: a VTEX tem um feed e um hook por chave."),
 			},
 			{
 				Name: "app_token", Secret: true, Pattern: `[A-Za-z0-9_-]{4,1000}`,
-				Label: map[string]string{english: "API token (appToken)", portuguese: "Token de API (appToken)"},
-				Help: map[string]string{
-					english: "VTEX shows it once, when the key is made.", portuguese: "A VTEX o mostra uma única vez, quando a chave é criada.",
-				},
+				Label: platform.Both("API token (appToken)", "Token de API (appToken)"),
+				Help:  platform.Both("VTEX shows it once, when the key is made.", "A VTEX o mostra uma única vez, quando a chave é criada."),
 			},
 		},
-		Steps:  map[string][]string{english: stepsEnglish, portuguese: stepsPortuguese},
-		Brings: map[string][]string{english: bringsEnglish, portuguese: bringsPortuguese},
+		Steps:  platform.Both(stepsEnglish, stepsPortuguese),
+		Brings: platform.Both(bringsEnglish, bringsPortuguese),
 	}
 }
 

@@ -9,49 +9,38 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// Names of languages in an offer.
-const (
-	english    = "en"
-	portuguese = "pt-BR"
-)
-
-func both(en, pt string) map[string]string { return map[string]string{english: en, portuguese: pt} }
-
 // Offer names menus as public guides of Yampi do. They were not seen in a real account.
 func (yampi) Offer() commerce.OfferedPlatform {
 	return commerce.OfferedPlatform{
 		Name: "yampi", Title: "Yampi",
 		Fields: []commerce.CredentialField{
-			{Name: "alias", Pattern: `[A-Za-z0-9][A-Za-z0-9-]{0,99}`, Label: both("Alias of the shop", "Alias da loja"), Example: "minha-loja"},
-			{Name: "user_token", Secret: true, Pattern: `\S{4,255}`, Label: both("Access token (User-Token)", "Token de acesso (User-Token)")},
-			{Name: "secret_key", Secret: true, Pattern: `\S{4,255}`, Label: both("Secret key (User-Secret-Key)", "Chave secreta (User-Secret-Key)")},
+			{Name: "alias", Pattern: `[A-Za-z0-9][A-Za-z0-9-]{0,99}`, Label: platform.Both("Alias of the shop",
+				"Alias da loja"), Example: "minha-loja"},
+			{Name: "user_token", Secret: true, Pattern: `\S{4,255}`, Label: platform.Both("Access token (User-Token)",
+				"Token de acesso (User-Token)")},
+			{Name: "secret_key", Secret: true, Pattern: `\S{4,255}`, Label: platform.Both("Secret key (User-Secret-Key)",
+				"Chave secreta (User-Secret-Key)")},
 			{
-				Name: "webhook_secret", Secret: true, Pattern: `\S{0,255}`, Label: both("Secret of a webhook", "Chave secreta de um webhook"),
-				Help: both("Leave it empty: orders then come by polling alone.", "Deixe vazio: os pedidos então chegam só por consulta."),
+				Name: "webhook_secret", Secret: true, Pattern: `\S{0,255}`, Label: platform.Both("Secret of a webhook", "Chave secreta de um webhook"),
+				Help: platform.Both("Leave it empty: orders then come by polling alone.", "Deixe vazio: os pedidos então chegam só por consulta."),
 			},
 		},
-		Steps: map[string][]string{
-			english: {
-				"These steps are from public guides; they were not seen in a real account.",
-				"In Yampi's panel open the API credentials (Credenciais de API).",
-				"Copy the alias, the access token and the secret key, and paste them here.",
-			},
-			portuguese: {
-				"Estes passos são de guias públicos; não foram vistos em uma conta real.",
-				"No painel da Yampi, abra as Credenciais de API.",
-				"Copie o alias, o token de acesso e a chave secreta e cole aqui.",
-			},
-		},
-		Brings: map[string][]string{
-			english: {
-				"Orders with their total, the coupon, items, customer and campaign. Orders of marketplaces say so.",
-				"Partial refunds do not come: Yampi documents none. The cart joins no order to a visit.",
-			},
-			portuguese: {
-				"Pedidos com o total, o cupom, itens, cliente e campanha. Pedidos de marketplaces dizem isso.",
-				"Reembolsos parciais não vêm: a Yampi não os documenta. O carrinho não liga o pedido à visita.",
-			},
-		},
+		Steps: platform.Both([]string{
+			"These steps are from public guides; they were not seen in a real account.",
+			"In Yampi's panel open the API credentials (Credenciais de API).",
+			"Copy the alias, the access token and the secret key, and paste them here.",
+		}, []string{
+			"Estes passos são de guias públicos; não foram vistos em uma conta real.",
+			"No painel da Yampi, abra as Credenciais de API.",
+			"Copie o alias, o token de acesso e a chave secreta e cole aqui.",
+		}),
+		Brings: platform.Both([]string{
+			"Orders with their total, the coupon, items, customer and campaign. Orders of marketplaces say so.",
+			"Partial refunds do not come: Yampi documents none. The cart joins no order to a visit.",
+		}, []string{
+			"Pedidos com o total, o cupom, itens, cliente e campanha. Pedidos de marketplaces dizem isso.",
+			"Reembolsos parciais não vêm: a Yampi não os documenta. O carrinho não liga o pedido à visita.",
+		}),
 	}
 }
 
