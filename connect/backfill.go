@@ -49,7 +49,7 @@ func (v *visit) backfill(ctx context.Context) (bool, error) {
 		}
 		place.Total = whole.Total
 	}
-	end := earlier(place.At.Add(backfillWindow), place.To)
+	end := commerce.Earlier(place.At.Add(backfillWindow), place.To)
 	until := end
 	if !end.Before(place.To) {
 		until = end.Add(clocksDiffer)

@@ -163,7 +163,7 @@ func (v *visit) compareEnds(ctx context.Context) error {
 // compareDay compares the orders that were created on one day. What differs is sent again where mend is set, to be compared once
 // more; else, and where nothing differs, the day's figures are stored.
 func (v *visit) compareDay(ctx context.Context, day time.Time, mend bool) (differs bool, err error) {
-	from, to := later(day, v.bringsFrom()), day.AddDate(0, 0, 1)
+	from, to := commerce.Later(day, v.bringsFrom()), day.AddDate(0, 0, 1)
 	theirs, err := v.digests(ctx, from, to)
 	if err != nil {
 		return false, err
@@ -298,11 +298,4 @@ func (v *visit) mendDay(ctx context.Context, from, to time.Time, ids []string) e
 		token = page.Next
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -69,7 +69,7 @@ func (r *reading) all(ctx context.Context) (cursor time.Time, err error) {
 		if err != nil {
 			return time.Time{}, err
 		}
-		cursor = earlier(r.newest, r.began)
+		cursor = commerce.Earlier(r.newest, r.began)
 		switch {
 		case shifts.IsZero(), pass > 1 && found == 0:
 			return cursor, nil
@@ -119,9 +119,7 @@ func (r *reading) pass(ctx context.Context, from time.Time) (shifts time.Time, f
 // look notes the versions of a page. last is the newest of them.
 func (r *reading) look(page platform.Page) (last time.Time, fresh int) {
 	for _, item := range page.Items {
-		if item.UpdatedAt.After(last) {
-			last = item.UpdatedAt
-		}
+		last = commerce.Later(last, item.UpdatedAt)
 		version := maphash.Comparable(r.seed, struct {
 			id string
 			at int64
@@ -131,9 +129,7 @@ func (r *reading) look(page platform.Page) (last time.Time, fresh int) {
 			fresh++
 		}
 	}
-	if last.After(r.newest) {
-		r.newest = last
-	}
+	r.newest = commerce.Later(r.newest, last)
 	return last, fresh
 }
 
@@ -142,7 +138,7 @@ func (r *reading) look(page platform.Page) (last time.Time, fresh int) {
 func (r *reading) take(ctx context.Context, page platform.Page, last time.Time, sorted bool) error {
 	var stored commerce.ConnectPage
 	if sorted {
-		stored.Cursor = earlier(last, r.began)
+		stored.Cursor = commerce.Earlier(last, r.began)
 	}
 	if err := r.deliver(ctx, page.Items, liveLane, false, stored); err != nil {
 		return err
@@ -151,11 +147,4 @@ func (r *reading) take(ctx context.Context, page platform.Page, last time.Time, 
 		return nil
 	}
 	return page.Stored(ctx)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -31,13 +31,6 @@ type plan struct {
 // askedAgain is how long it is waited for events of an order whose buyer said nothing yet.
 const askedAgain = 2 * time.Minute
 
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
 // laterEvents is how many events of each of the buyer's browsers after the order are looked at. Where there are as many, nothing is told.
 const laterEvents = 1000
 
@@ -74,7 +67,7 @@ func (s *Sender) planOf(ctx context.Context, to *target, orderID string, told co
 			switch p.skip = commerce.SkipNoConsent; {
 			case asked:
 			case s.now().Before(known): // the events may be on their way
-				p.wait = earliest(known, s.now().Add(askedAgain))
+				p.wait = commerce.Earlier(known, s.now().Add(askedAgain))
 			case p.conversion.Type == conversion.Refund: // of a sale that was told: the events are not kept any more
 				p.skip = commerce.SkipNobody
 			default:

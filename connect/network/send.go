@@ -160,7 +160,7 @@ func (s *Sender) settle(ctx, running context.Context, to *target, access string,
 	case o.Words != "":
 		return s.dropped(ctx, to, r, o, took, told), false
 	case now.Before(ends):
-		return outgoing.Result{Later: earliest(ends, now.Add(max(firstAsked, now.Sub(took.At))))}, false
+		return outgoing.Result{Later: commerce.Earlier(ends, now.Add(max(firstAsked, now.Sub(took.At))))}, false
 	}
 	r.Aside = true
 	return r, true

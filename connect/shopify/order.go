@@ -266,9 +266,7 @@ func (o *order) delivered() time.Time {
 		if f.DeliveredAt == nil {
 			return time.Time{}
 		}
-		if f.DeliveredAt.After(last) {
-			last = *f.DeliveredAt
-		}
+		last = commerce.Later(last, *f.DeliveredAt)
 	}
 	return last
 }

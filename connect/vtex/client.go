@@ -279,24 +279,13 @@ func (w window) next(got orderList, last time.Time) string {
 	if got.Paging.Pages < mostPages/2 {
 		wide *= 2
 	}
-	end := w.to.Add(wide)
-	if end.After(last) {
-		end = last
-	}
-	return window{w.to, end, 1}.String()
+	return window{w.to, commerce.Earlier(w.to.Add(wide), last), 1}.String()
 }
 
 // Digests reads each order: the list has not what was given back.
 func (s *shop) Digests(ctx context.Context, from, to time.Time, token string) ([]platform.Digest, string, error) {
 	page, err := s.Created(ctx, from, to, token)
 	return page.Digests(), page.Next, err
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 type event struct {
@@ -310,14 +299,14 @@ type event struct {
 // meanwhile is found by comparing.
 func (s *shop) Changed(ctx context.Context, after time.Time, token string) (platform.Page, error) {
 	if strings.Contains(token, "-") { // the list, after the feed was made
-		return s.Created(ctx, later(after, time.Now().Add(-mostMissed)), time.Now().Add(mostAhead), token)
+		return s.Created(ctx, commerce.Later(after, time.Now().Add(-mostMissed)), time.Now().Add(mostAhead), token)
 	}
 	made, err := s.ownFeed(ctx, token == "")
 	if err != nil {
 		return platform.Page{}, err
 	}
 	if made {
-		return s.Created(ctx, later(after, time.Now().Add(-mostMissed)), time.Now().Add(mostAhead), "")
+		return s.Created(ctx, commerce.Later(after, time.Now().Add(-mostMissed)), time.Now().Add(mostAhead), "")
 	}
 	var handles, ids []string
 	seen := map[string]bool{}

@@ -255,9 +255,7 @@ func (o *order) delivered() time.Time {
 		if p.Courier == nil || !p.Courier.Finished || instant(p.Courier.Delivered).IsZero() {
 			return time.Time{}
 		}
-		if at := instant(p.Courier.Delivered); at.After(last) {
-			last = at
-		}
+		last = commerce.Later(last, instant(p.Courier.Delivered))
 	}
 	return last
 }

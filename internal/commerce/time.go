@@ -11,6 +11,22 @@ import (
 // instants are refused before anything is acknowledged.
 func Recordable(t time.Time) bool { return t.Year() >= 1970 && t.Year() < 2200 }
 
+// Earlier is the earlier of two instants: the first where both are one.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Later is the later of two instants: the first where both are one.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // ErrBadDay refuses text that is no day on which something can be recorded.
 var ErrBadDay = errors.New("is not a day of the years 1970 to 2199, written YYYY-MM-DD")
 

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/tributary-io/tributary/internal/commerce"
 )
 
 // Observation says that a visitor was seen with a key on a UTC day. With a key of
@@ -85,8 +87,8 @@ func Observations(events []Event) []Observation {
 				continue
 			}
 			s := &list[place]
-			s.First, s.Last = earlier(s.First, at), later(s.Last, at)
-			s.FirstID, s.LastID = earlier(s.FirstID, e.IDTime), later(s.LastID, e.IDTime)
+			s.First, s.Last = commerce.Earlier(s.First, at), commerce.Later(s.Last, at)
+			s.FirstID, s.LastID = commerce.Earlier(s.FirstID, e.IDTime), commerce.Later(s.LastID, e.IDTime)
 		}
 	}
 	slices.SortFunc(list, func(a, b Observation) int {
@@ -99,20 +101,6 @@ func Observations(events []Event) []Observation {
 func startOf(t time.Time, length time.Duration) int64 {
 	seconds, of := t.Unix(), int64(length/time.Second)
 	return seconds - ((seconds%of)+of)%of
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // SortedDays returns days in a fixed order.

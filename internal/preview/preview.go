@@ -186,7 +186,7 @@ func (c *comparison) orders(ctx context.Context, v View) ([]string, error) {
 			return nil, err
 		}
 		if concern.All {
-			from := later(concern.From, settingsSince(c.tried.Before, c.tried.After))
+			from := commerce.Later(concern.From, settingsSince(c.tried.Before, c.tried.After))
 			if ids, err = v.OrdersCreated(ctx, from, concern.To, c.limits.Counted+1); err != nil {
 				return nil, err
 			}
@@ -220,13 +220,6 @@ func settingsSince(before, after *facts.Rules) time.Time {
 		return time.Time{}
 	}
 	return after.Past[n].Until
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // newest counts orders, which are ordered the newest first, and returns those to
