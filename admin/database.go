@@ -174,7 +174,7 @@ type networks interface {
 
 // webhooks is where events go, and what became of each. commerce.ErrNotFound where the company has no such endpoint.
 type webhooks interface {
-	// ConnectOffer returns commerce.ErrNoConnectService where no connect service ever ran.
+	// ConnectOffer returns the zero offer where no connect service ever ran.
 	ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error)
 	// Endpoints returns at most commerce.MaxEndpoints, the oldest first.
 	Endpoints(ctx context.Context, companyID string) ([]commerce.Endpoint, error)

@@ -261,7 +261,7 @@ func (s *Server) withSecret(ctx context.Context, c caller, id string, store func
 // runningOffer is what the connect service offers, which alone can keep a secret; 503 where none runs.
 func (s *Server) runningOffer(ctx context.Context) (commerce.ConnectOffer, error) {
 	offer, err := s.deps.Database.ConnectOffer(ctx)
-	if errors.Is(err, commerce.ErrNoConnectService) || err == nil && !offer.Runs(s.now()) {
+	if err == nil && !offer.Runs(s.now()) {
 		return offer, &problem{status: http.StatusServiceUnavailable, code: codeUnavailable, retryAfter: time.Minute,
 			message: "the connect service does not run, which alone can keep a secret and send webhooks and conversions: " +
 				"whoever runs this installation starts it"}

@@ -179,13 +179,14 @@ func firstDay(ctx context.Context, db stores, companyID, day string, c commerce.
 // runningOffer is what a connect service offers that runs now.
 func runningOffer(ctx context.Context, db stores) (commerce.ConnectOffer, error) {
 	offer, err := db.ConnectOffer(ctx)
-	if errors.Is(err, commerce.ErrNoConnectService) {
-		return offer, errors.New(shopSentence(commerce.ShopNoService, ""))
+	if err != nil || time.Since(offer.SeenAt) <= serviceGone {
+		return offer, err
 	}
-	if err == nil && time.Since(offer.SeenAt) > serviceGone {
-		return offer, errors.New(shopSentence(commerce.ShopNoService, "it last ran at "+moment(offer.SeenAt)))
+	last := ""
+	if !offer.SeenAt.IsZero() {
+		last = "it last ran at " + moment(offer.SeenAt)
 	}
-	return offer, err
+	return offer, errors.New(shopSentence(commerce.ShopNoService, last))
 }
 
 // readSecret reads the file that a flag names, of at most most bytes; - is the standard input.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/background"
-	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/facts"
 	"github.com/tributary-io/tributary/internal/kafka"
 	"github.com/tributary-io/tributary/internal/postgres"
@@ -99,10 +98,10 @@ func (e *examination) checkStandby(ctx context.Context, f *findings, db *postgre
 func checkConnect(ctx context.Context, f *findings, db *merchant.Store) {
 	offer, err := db.ConnectOffer(ctx)
 	switch {
-	case errors.Is(err, commerce.ErrNoConnectService):
-		f.ok("connect", "it has never run here: no shop is connected")
 	case err != nil:
 		f.fail("connect", err.Error(), "let this user read the tables")
+	case offer.SeenAt.IsZero():
+		f.ok("connect", "it has never run here: no shop is connected")
 	case time.Since(offer.SeenAt) > serviceGone:
 		f.fail("connect", "it last ran at "+moment(offer.SeenAt)+": orders wait at the shops' platforms", "start `tributary connect`")
 	default:

@@ -133,7 +133,7 @@ func (s *Pages) start(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.showAgain(w, r, v, c, shopPage{Form: f})
 		return
 	}
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return

@@ -60,7 +60,7 @@ func (s *Pages) connect(w http.ResponseWriter, r *http.Request, v site.Request) 
 
 // showConnect shows the platforms, or how a shop of one is connected.
 func (s *Pages) showConnect(w http.ResponseWriter, r *http.Request, v site.Request, status int, platform, again string, f *site.Form) {
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
@@ -211,7 +211,7 @@ func (s *Pages) storeKeys(r *http.Request, v site.Request, platform, again strin
 
 // chosen is the platform of a form, where a service runs that offers it. Else the request is answered.
 func (s *Pages) chosen(w http.ResponseWriter, r *http.Request, v site.Request) (commerce.ConnectOffer, commerce.OfferedPlatform, bool) {
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return offer, commerce.OfferedPlatform{}, false
@@ -275,7 +275,7 @@ func stateHash(v site.Request, state string) [32]byte {
 // goOn leads to the platform.
 func (s *Pages) goOn(w http.ResponseWriter, r *http.Request, v site.Request) {
 	made := s.TakeMade(w, r, v, installPath, 2)
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
@@ -328,7 +328,7 @@ func (s *Pages) installed(w http.ResponseWriter, r *http.Request, v site.Request
 			given.Extra[name] = query.Get(name)
 		}
 	}
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	var plain []byte
 	if err == nil {
 		plain, err = json.Marshal(given)

@@ -31,7 +31,7 @@ func (s *Pages) listRoutes() []site.Route {
 }
 
 func (s *Pages) list(w http.ResponseWriter, r *http.Request, v site.Request) {
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	var list []commerce.Connection
 	if err == nil {
 		list, err = s.db.Connections(r.Context(), v.Current.CompanyID)

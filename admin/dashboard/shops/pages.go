@@ -2,7 +2,6 @@ package shops
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // Database is what the pages of connections read and keep. Errors are internal/commerce's kinds. What is changed is refused as
 // a *commerce.StaleError where the form is of an older version of the connection.
 type Database interface {
-	// ConnectOffer returns commerce.ErrNoConnectService where no connect service ever ran.
+	// ConnectOffer returns the zero offer where no connect service ever ran.
 	ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error)
 	// Connections returns at most commerce.MaxConnectionsList, the newest first.
 	Connections(ctx context.Context, companyID string) ([]commerce.Connection, error)
@@ -67,15 +66,6 @@ func (s *Pages) Routes() []site.Route {
 
 // failingFor is how long a connection fails before other pages tell it.
 const failingFor = 15 * time.Minute
-
-// offer is what the service offers: nothing where none ever ran.
-func (s *Pages) offer(ctx context.Context) (commerce.ConnectOffer, error) {
-	o, err := s.db.ConnectOffer(ctx)
-	if errors.Is(err, commerce.ErrNoConnectService) {
-		return commerce.ConnectOffer{}, nil
-	}
-	return o, err
-}
 
 // runs reports whether a connect service runs.
 func (s *Pages) runs(o commerce.ConnectOffer) bool { return o.Runs(s.Now()) }

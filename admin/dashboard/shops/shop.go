@@ -110,7 +110,7 @@ func isID(text string) bool { return commerce.IsID(text) && len(text) <= 64 }
 func (s *Pages) showShop(w http.ResponseWriter, r *http.Request, v site.Request, status int, c commerce.Connection, page shopPage) {
 	task, after := r.URL.Query().Get("task"), r.URL.Query().Get("after")
 	v.Here = shopPath(v.Current.CompanyID, c.ID, "task", task, "after", after)
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	page.Head = v.Head(nameOf(v.Lang, c), "shops")
 	if err == nil {
 		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, c.ID)

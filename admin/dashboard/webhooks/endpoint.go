@@ -84,7 +84,7 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	page.Head, page.words = v.Head(e.Name, s.texts), words{l, s.kind}
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	var list []commerce.Message
 	if err == nil {
 		page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.ID)

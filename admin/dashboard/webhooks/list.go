@@ -33,7 +33,7 @@ func (s kindPages) listPage(w http.ResponseWriter, r *http.Request, v site.Reque
 
 func (s kindPages) showList(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	v.Here = site.StorePath(s.kind.list, v.Current.CompanyID)
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	var list []commerce.Endpoint
 	if err == nil {
 		list, err = s.stored(r.Context(), s.db, v.Current.CompanyID)

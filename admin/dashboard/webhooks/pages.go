@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -18,7 +17,7 @@ import (
 // ErrNotFound where the company has no such one. What is changed is refused as a *commerce.StaleError where the form is of an older version
 // of it.
 type Database interface {
-	// ConnectOffer returns commerce.ErrNoConnectService where no connect service ever ran.
+	// ConnectOffer returns the zero offer where no connect service ever ran.
 	ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error)
 	// Endpoints returns at most commerce.MaxEndpoints, the oldest first.
 	Endpoints(ctx context.Context, companyID string) ([]commerce.Endpoint, error)
@@ -165,15 +164,6 @@ func (s kindPages) routes() []site.Route {
 	}, s.actionRoutes())
 }
 
-// offer is what the connect service offers: nothing where none ever ran.
-func (s *Pages) offer(ctx context.Context) (commerce.ConnectOffer, error) {
-	o, err := s.db.ConnectOffer(ctx)
-	if errors.Is(err, commerce.ErrNoConnectService) {
-		return commerce.ConnectOffer{}, nil
-	}
-	return o, err
-}
-
 // path is the address of one's page, with more parameters as of site.StorePath.
 func (k kind) path(companyID, id string, more ...string) string {
 	return site.StorePath(k.one, companyID, append([]string{"id", id}, more...)...)
@@ -204,7 +194,7 @@ func (s kindPages) notFoundOr(w http.ResponseWriter, r *http.Request, err error)
 // false, and nothing is done, where no connect service runs.
 func (s kindPages) withSecret(w http.ResponseWriter, r *http.Request, v site.Request, id, what string,
 	store func(sealed commerce.SealedSecret) error) (runs bool, err error) {
-	offer, err := s.offer(r.Context())
+	offer, err := s.db.ConnectOffer(r.Context())
 	if err != nil || !offer.Runs(s.Now()) {
 		return false, err
 	}

@@ -17,11 +17,11 @@ import (
 // connectActor is the connect service in the audit log.
 const connectActor = "connect"
 
-// ConnectOffer returns what the connect service offers. commerce.ErrNoConnectService where none has run.
+// ConnectOffer returns what the connect service offers. The zero offer where none has run.
 func (s *Store) ConnectOffer(ctx context.Context) (commerce.ConnectOffer, error) {
 	o, err := postgres.One(ctx, s.db.Pool(), postgres.Scan(offerColumns), `select `+postgres.List(offerColumns)+` from connect_offer`)
 	if errors.Is(err, pgx.ErrNoRows) {
-		err = commerce.ErrNoConnectService
+		return o, nil
 	}
 	return o, postgres.Wrapf(postgres.Translate(err), "postgres: offer of connect")
 }

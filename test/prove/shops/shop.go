@@ -117,10 +117,7 @@ func (c *Connected) Join(ctx context.Context, poll time.Duration) error {
 	var offer commerce.ConnectOffer
 	if err := c.until(ctx, "connect offers platforms", func() (_ bool, err error) {
 		offer, err = c.Rules.ConnectOffer(ctx)
-		if errors.Is(err, commerce.ErrNoConnectService) {
-			return false, nil
-		}
-		return err == nil, err
+		return !offer.SeenAt.IsZero(), err
 	}); err != nil {
 		return err
 	}
