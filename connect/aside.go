@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tributary-io/tributary/connect/platform"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -40,10 +39,10 @@ func (v *visit) readAside(ctx context.Context, after string) (last string, unrea
 	}
 	for _, order := range list {
 		err := v.fetch(ctx, order.OrderID, true, &order)
-		var failed *platform.Error
+		_, unavailable := platform.Failed(err, commerce.ShopUnavailable)
 		switch {
 		case err == nil:
-		case errors.As(err, &failed) && failed.Reason == commerce.ShopUnavailable && ctx.Err() == nil:
+		case unavailable && ctx.Err() == nil:
 			if unread == nil {
 				unread = err
 			}

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tributary-io/tributary/connect/platform"
@@ -55,8 +54,7 @@ func (v *visit) backfill(ctx context.Context) (bool, error) {
 		until = end.Add(clocksDiffer)
 	}
 	page, err := v.shop.Created(ctx, place.At, until, place.Page)
-	var failed *platform.Error
-	if errors.As(err, &failed) && place.Page != "" && (failed.Reason == commerce.ShopUnknownShape || failed.Reason == commerce.ShopNotFound) {
+	if _, lost := platform.Failed(err, commerce.ShopUnknownShape, commerce.ShopNotFound); lost && place.Page != "" {
 		place.Page = "" // the platform has forgotten the page: its list is read from its beginning
 		page, err = v.shop.Created(ctx, place.At, until, "")
 	}

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -30,8 +29,7 @@ func (v *visit) compareCoupons(ctx context.Context) error {
 	compared := make([]commerce.ShopCoupon, 0, len(ours))
 	for _, our := range ours {
 		shop, found, err := v.shop.Coupon(ctx, our.Code)
-		var failed *platform.Error
-		if errors.As(err, &failed) && failed.Reason == commerce.ShopLacksScope {
+		if _, lacks := platform.Failed(err, commerce.ShopLacksScope); lacks {
 			v.compared.ended = true // it may not be read: About says so
 			return nil
 		}
@@ -90,8 +88,7 @@ func (v *visit) createCoupon(ctx context.Context, asked commerce.ShopCoupon) (co
 		return compareCoupon(asked, shop, found, v.Now()), err
 	}
 	unknown := v.shop.CreateCoupon(ctx, asked)
-	var failed *platform.Error
-	if unknown != nil && (!errors.As(unknown, &failed) || failed.Reason != commerce.ShopUnknownWrite) {
+	if _, unanswered := platform.Failed(unknown, commerce.ShopUnknownWrite); unknown != nil && !unanswered {
 		return asked, unknown
 	}
 	shop, found, err = v.shop.Coupon(ctx, asked.Code)

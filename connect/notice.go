@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -86,12 +85,11 @@ func (v *visit) notice(ctx context.Context, n commerce.ShopNotice) (retryAt time
 // again, and set aside at last.
 func (v *visit) look(ctx context.Context, n commerce.ShopNotice) (retryAt time.Time, err error) {
 	err = v.fetch(ctx, n.Key, false, nil)
-	var failed *platform.Error
-	switch {
-	case err == nil:
+	failed, unavailable := platform.Failed(err, commerce.ShopUnavailable)
+	if err == nil {
 		v.unread = 0
-		return time.Time{}, nil
-	case !errors.As(err, &failed) || failed.Reason != commerce.ShopUnavailable:
+	}
+	if !unavailable {
 		return time.Time{}, err
 	}
 	if v.unread++; v.unread >= unreadInARow {
@@ -113,11 +111,11 @@ func (v *visit) fetch(ctx context.Context, id string, again bool, aside *commerc
 		return err
 	}
 	item, err := v.shop.Order(ctx, id)
-	var failed *platform.Error
+	failed, unread := platform.Failed(err, commerce.ShopUnknownShape)
 	switch {
 	case platform.NotFound(err):
 		return v.gone(ctx, id, aside)
-	case errors.As(err, &failed) && failed.Reason == commerce.ShopUnknownShape:
+	case unread:
 		item = platform.Item{ID: id, Aside: &platform.Aside{Reason: failed.Reason, Detail: failed.Detail}}
 	case err != nil:
 		return err
@@ -131,9 +129,9 @@ func (v *visit) left(ctx context.Context, n commerce.ShopNotice) (retryAt time.T
 		return time.Time{}, nil
 	}
 	err = v.uninstalled(ctx)
-	var failed *platform.Error
+	failed, asked := platform.Failed(err)
 	switch {
-	case !errors.As(err, &failed) || failed.Reason == commerce.ShopUninstalled:
+	case !asked || failed.Reason == commerce.ShopUninstalled:
 		return time.Time{}, err
 	case n.Attempts+1 < noticeAttempts:
 		return v.Now().Add(backOff(n.Attempts + 1)), nil
@@ -147,8 +145,7 @@ func (v *visit) uninstalled(ctx context.Context) error {
 		return err
 	}
 	_, err := v.shop.About(ctx)
-	var failed *platform.Error
-	if errors.As(err, &failed) && (failed.Reason == commerce.ShopRefusedKey || failed.Reason == commerce.ShopNotFound) {
+	if _, gone := platform.Failed(err, commerce.ShopRefusedKey, commerce.ShopNotFound); gone {
 		return &platform.Error{Reason: commerce.ShopUninstalled}
 	}
 	return err

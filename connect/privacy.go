@@ -102,8 +102,7 @@ func (v *visit) eraseShop(ctx context.Context, n commerce.ShopNotice) (done bool
 	switch v.c.State {
 	case commerce.ConnectionPaused, commerce.ConnectionFailing:
 		err := v.uninstalled(ctx)
-		var failed *platform.Error
-		if !errors.As(err, &failed) || failed.Reason == commerce.ShopUninstalled {
+		if failed, asked := platform.Failed(err); !asked || failed.Reason == commerce.ShopUninstalled {
 			return false, time.Time{}, err // it ends the connection, and the notice is due still
 		}
 		wait = shopAskedEvery

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/tributary-io/tributary/connect/platform"
@@ -74,16 +73,12 @@ func (v *visit) subscribe(ctx context.Context, about platform.About) (on bool, e
 	}
 	v.noticesAsked = v.Now()
 	err = v.shop.Subscribe(ctx, v.noticeURL(), secret)
-	var failed *platform.Error
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.As(err, &failed) && (failed.Reason == commerce.ShopLacksScope || failed.Reason == commerce.ShopUnknownShape ||
-		failed.Reason == commerce.ShopNotFound || failed.Reason == commerce.ShopAddress):
+	failed, refused := platform.Failed(err, commerce.ShopLacksScope, commerce.ShopUnknownShape, commerce.ShopNotFound, commerce.ShopAddress)
+	if refused {
 		v.Logger.Warn("a shop sends no notices: it is polled alone", v.named("reason", failed.Reason)...)
 		return false, nil
 	}
-	return false, err
+	return err == nil, err
 }
 
 // keepNotices asks for notices again from time to time, and after each start of the process: platforms end a subscription whose

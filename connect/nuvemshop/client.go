@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -140,9 +139,9 @@ func (s *shop) lacks(ctx context.Context) ([]string, error) {
 		missing = nil
 		for _, what := range []string{"orders", "customers", "coupons"} {
 			_, err := s.request(ctx, http.MethodGet, what, url.Values{"per_page": {"1"}, "fields": {"id"}}, nil)
-			var failed *platform.Error
+			_, denied := platform.Failed(err, commerce.ShopLacksScope)
 			switch {
-			case errors.As(err, &failed) && failed.Reason == commerce.ShopLacksScope:
+			case denied:
 				missing = append(missing, "read_"+what)
 			case err != nil && !platform.NotFound(err):
 				return nil, err

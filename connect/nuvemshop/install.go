@@ -3,7 +3,6 @@ package nuvemshop
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -97,7 +96,7 @@ func (nuvemshop) Exchange(ctx context.Context, app platform.App, code string, cl
 	}
 	answer, err := client.Do(ctx, platform.Request{Method: http.MethodPost, Body: body, Once: true,
 		URL: "https://www.tiendanube.com/apps/authorize/token"})
-	if lost := new(platform.Error); errors.As(err, &lost) {
+	if lost, known := platform.Failed(err); known {
 		switch {
 		case lost.Reason == commerce.ShopUnknownWrite: // the merchant installs again: nothing is written twice by that
 			return nil, &platform.Error{Reason: commerce.ShopUnavailable, Detail: "no answer"}

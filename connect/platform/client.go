@@ -112,8 +112,8 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 			}
 		}
 		answer, err := c.once(ctx, r, target)
-		var failed *Error
-		if err == nil || !errors.As(err, &failed) || ctx.Err() != nil {
+		failed, known := Failed(err)
+		if !known || ctx.Err() != nil {
 			return answer, errors.Join(err, ctx.Err())
 		}
 		if c.limits.Wait != nil && failed.Reason == commerce.ShopLimited && failed.RetryAfter == 0 {

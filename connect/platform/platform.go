@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -261,8 +262,14 @@ func (e *Error) Error() string {
 	return e.Reason + ": " + e.Detail
 }
 
+// Failed returns the *Error that an error is, and whether it is one of these reasons; without reasons, of any.
+func Failed(err error, reasons ...string) (*Error, bool) {
+	failed, ok := errors.AsType[*Error](err)
+	return failed, ok && (len(reasons) == 0 || slices.Contains(reasons, failed.Reason))
+}
+
 // NotFound reports whether an error says that the shop has nothing of that name: an *Error of commerce.ShopNotFound.
 func NotFound(err error) bool {
-	var failed *Error
-	return errors.As(err, &failed) && failed.Reason == commerce.ShopNotFound
+	_, not := Failed(err, commerce.ShopNotFound)
+	return not
 }

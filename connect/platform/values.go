@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -176,7 +175,7 @@ func Unread(field string) error { return &Error{Reason: commerce.ShopUnknownShap
 // nothing is told, since its text could hold what the order says.
 func Unreadable(item Item, raw []byte, err error) Item {
 	aside := &Aside{Reason: commerce.ShopUnknownShape, Fields: FieldNames(raw)}
-	if told := new(Error); errors.As(err, &told) {
+	if told, known := Failed(err); known {
 		aside.Reason, aside.Detail = told.Reason, Text(told.Detail, maxDetail)
 	}
 	item.ID, item.Order, item.Aside = Text(item.ID, maxShort), nil, aside

@@ -178,8 +178,7 @@ func (s *shop) ask(ctx context.Context, name, query, root string, variables map[
 		}
 		s.account.learn(name, answer)
 		err = answer.failure(root)
-		limited := new(platform.Error)
-		if errors.As(err, &limited) && limited.Reason == commerce.ShopLimited && try < 4 && limited.RetryAfter <= longestPause {
+		if limited, is := platform.Failed(err, commerce.ShopLimited); is && try < 4 && limited.RetryAfter <= longestPause {
 			if !background.Sleep(ctx, limited.RetryAfter) {
 				return ctx.Err()
 			}

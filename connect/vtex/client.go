@@ -90,8 +90,7 @@ func (s *shop) do(ctx context.Context, method, path string, query url.Values, bo
 		request.Body = text
 	}
 	answer, err := s.client.Do(ctx, request)
-	var failed *platform.Error
-	if errors.As(err, &failed) && failed.Reason == commerce.ShopLimited {
+	if failed, limited := platform.Failed(err, commerce.ShopLimited); limited {
 		failed.RetryAfter = max(failed.RetryAfter, afterLimit)
 	}
 	return answer, err
@@ -99,8 +98,7 @@ func (s *shop) do(ctx context.Context, method, path string, query url.Values, bo
 
 // lacking names the permission that an answer of 403 lacks.
 func lacking(err error, resource string) error {
-	var failed *platform.Error
-	if errors.As(err, &failed) && failed.Reason == commerce.ShopLacksScope {
+	if failed, lacks := platform.Failed(err, commerce.ShopLacksScope); lacks {
 		failed.Detail = resource
 	}
 	return err
@@ -140,12 +138,14 @@ func (s *shop) orders(ctx context.Context, ids []string) ([]platform.Item, error
 	for range min(atOnce, len(ids)) {
 		workers.Go(func() {
 			for i := range next {
-				var failed *platform.Error
-				items[i], there[i], failures[i] = s.order(ctx, ids[i])
-				switch err := failures[i]; {
+				var err error
+				items[i], there[i], err = s.order(ctx, ids[i])
+				failures[i] = err
+				_, unread := platform.Failed(err, commerce.ShopUnknownShape)
+				switch {
 				case platform.NotFound(err):
 					failures[i] = nil
-				case errors.As(err, &failed) && failed.Reason == commerce.ShopUnknownShape: // this order's alone
+				case unread: // this order's alone
 					items[i], there[i], failures[i] = platform.Unreadable(platform.Item{ID: ids[i]}, nil, err), true, nil
 				case err != nil:
 					cancel()

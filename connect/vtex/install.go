@@ -3,7 +3,6 @@ package vtex
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -103,7 +102,7 @@ func (s *shop) About(ctx context.Context) (platform.About, error) {
 		return about, err
 	}
 	if _, _, err := s.Coupon(ctx, "-"); err != nil {
-		if reason := new(platform.Error); !errors.As(err, &reason) || reason.Reason != commerce.ShopLacksScope {
+		if _, lacks := platform.Failed(err, commerce.ShopLacksScope); !lacks {
 			return about, err
 		}
 		about.Lacks = append(about.Lacks, "Manage benefits and rates")
