@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -402,24 +401,11 @@ var statementHeader = []string{"id", "influencer_id", "influencer", "currency", 
 
 // statementCells is a statement as a line of a table.
 func statementCells(s *statementRecord) []string {
-	amount := func(sum *commerce.Sum) string {
-		if sum == nil {
-			return ""
-		}
-		return sum.String()
-	}
 	paid := statementPaying{}
 	if s.Payment != nil {
 		paid = *s.Payment
 	}
-	whole := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.FormatInt(*n, 10)
-	}
-	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, amount(s.Opening),
-		whole(s.LineCount), amount(s.Total),
-		cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt), paid.PaidAt,
-		reports.CSVText(paid.Reference), whole(s.Number)}
+	return []string{s.ID, s.InfluencerID, reports.CSVText(s.Influencer), s.Currency, cell(s.StartDate), s.EndDate, s.State, cell(s.Opening),
+		cell(s.LineCount), cell(s.Total), cell(s.Carried), commerce.FormatMinor(s.Minimum.Minor, s.Currency), s.AskedAt, cell(s.ClosedAt),
+		paid.PaidAt, reports.CSVText(paid.Reference), cell(s.Number)}
 }

@@ -10,14 +10,6 @@ import (
 // Database is what the service keeps in PostgreSQL. Every write of a connection names the lease that the caller holds:
 // commerce.ErrLeaseLost where another service has it.
 type Database interface {
-	Leases
-	Progress
-	NoticeBox
-	Comparisons
-}
-
-// Leases says who works on which connection.
-type Leases interface {
 	// OfferConnect stores what this service offers, and that it runs now.
 	OfferConnect(ctx context.Context, o commerce.ConnectOffer) error
 	// LeaseConnections takes connections that have something to do at now and that nobody holds, fairly between companies: at
@@ -33,10 +25,7 @@ type Leases interface {
 	// ConnectionsOfShop returns one connection of each company that connected a shop: the one that has not ended, else the newest.
 	// At most commerce.MaxConnectionsOfShop.
 	ConnectionsOfShop(ctx context.Context, platform, shop string) ([]commerce.Connection, error)
-}
 
-// Progress is what became of a connection.
-type Progress interface {
 	// StorePage stores in one transaction what became of a page.
 	StorePage(ctx context.Context, l commerce.ConnectLease, companyID, id string, p commerce.ConnectPage) error
 	SetConnectionState(ctx context.Context, l commerce.ConnectLease, companyID, id string, s commerce.ConnectStateChange) error
@@ -53,20 +42,14 @@ type Progress interface {
 	AddShopRequest(ctx context.Context, l commerce.ConnectLease, companyID, id string, r commerce.ShopRequest) error
 	// LogConnection writes into the audit log.
 	LogConnection(ctx context.Context, companyID, id, action string, detail map[string]any) error
-}
 
-// NoticeBox holds what platforms sent and what is not done yet.
-type NoticeBox interface {
 	// AddNotices stores what came in; the same thing twice is one row, with a counter. commerce.ErrTooManyNotices where there is
 	// no room for one that is no order's; of orders it then notes that all changes must be read.
 	AddNotices(ctx context.Context, companyID, id string, notices []commerce.ShopNotice) error
 	DueNotices(ctx context.Context, l commerce.ConnectLease, companyID, id string, now time.Time, limit int) ([]commerce.ShopNotice, error)
 	// DoneNotice removes a notice, unless it came again meanwhile. With retryAt it stays, and is due then.
 	DoneNotice(ctx context.Context, l commerce.ConnectLease, companyID, id string, n commerce.ShopNotice, retryAt time.Time) error
-}
 
-// Comparisons are what a shop has against what we have.
-type Comparisons interface {
 	// SentOrders returns which of some orders came from the connection's shop, and whether each was last sent as one that earns nothing.
 	SentOrders(ctx context.Context, companyID, id string, ids []string) (map[string]bool, error)
 	// OrderDigests returns our orders of those ids.

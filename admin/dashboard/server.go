@@ -167,7 +167,7 @@ func (s *Server) routes() http.Handler {
 	for _, page := range slices.Concat(s.login.Open(), s.money.Open()) {
 		mux.HandleFunc(page.Pattern, page.Handle)
 	}
-	mux.HandleFunc("POST "+site.LanguagePath, s.site.ChooseLanguage)
+	mux.HandleFunc("POST "+site.LanguagePath, s.site.WithForm(s.site.ChooseLanguage))
 	mux.HandleFunc("GET /dashboard/assets/{name}", s.site.ServeAsset)
 	mux.Handle("GET "+livePath, s.live)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -61,15 +61,9 @@ func (s *shop) Coupon(ctx context.Context, code string) (commerce.ShopCoupon, bo
 
 func (c *shopCoupon) read() (commerce.ShopCoupon, error) {
 	out := commerce.ShopCoupon{Code: platform.Text(c.Code.Text, 255), Enabled: c.Valid, MaxUses: platform.Whole(c.MaxUses, 1_000_000_000)}
-	value, err := commerce.ParseDecimal(c.Value.Text)
 	if kind := c.Type.Text; kind == "percentage" || kind == "absolute" {
-		if err != nil || value.IsNegative() {
-			return out, platform.Unread("value")
-		}
-		if kind == "percentage" {
-			out.Percent = value.String()
-		} else {
-			out.Amount = value.String()
+		if err := platform.TakesOff(&out, "value", c.Value, kind == "percentage"); err != nil {
+			return out, err
 		}
 	}
 	if c.EndDate.Text != "" {

@@ -77,19 +77,13 @@ type product struct {
 
 // readItem reads one order of a list, or sets it aside. store is the id of the shop that was asked.
 func readItem(body []byte, store string) platform.Item {
-	var o order
-	if err := json.Unmarshal(body, &o); err != nil {
-		return platform.Unreadable(platform.Item{}, body, err)
-	}
-	item := platform.Item{ID: o.ID.Text}
-	item.CreatedAt, _ = platform.Time("created_at", o.CreatedAt) // zero where the order is set aside for it
-	item.UpdatedAt, _ = platform.Time("updated_at", o.UpdatedAt)
-	read, err := o.read(store)
-	if err != nil {
-		return platform.Unreadable(item, body, err)
-	}
-	item.Order = read
-	return item
+	return platform.ReadItem(body, func(o *order) (item platform.Item, err error) {
+		item.ID = o.ID.Text
+		item.CreatedAt, _ = platform.Time("created_at", o.CreatedAt) // zero where the order is set aside for it
+		item.UpdatedAt, _ = platform.Time("updated_at", o.UpdatedAt)
+		item.Order, err = o.read(store)
+		return item, err
+	})
 }
 
 // read maps an order to ours. Errors are *platform.Error: the field that cannot be read, or another shop.

@@ -105,6 +105,20 @@ func Price(minor int64, pieces int, currency string) json.Number {
 	return json.Number(each.String())
 }
 
+// TakesOff fills what a coupon takes off: a percentage, or an amount.
+func TakesOff(c *commerce.ShopCoupon, field string, s Scalar, percent bool) error {
+	value, err := commerce.ParseDecimal(s.Text)
+	if err != nil || value.IsNegative() {
+		return Unread(field)
+	}
+	if percent {
+		c.Percent = value.String()
+	} else {
+		c.Amount = value.String()
+	}
+	return nil
+}
+
 // layouts are how platforms write times, offsets without a colon included. Fractions of a second are read in all.
 var layouts = []string{time.RFC3339, "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05-07"}
 

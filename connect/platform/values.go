@@ -182,6 +182,20 @@ func Unreadable(item Item, raw []byte, err error) Item {
 	return item
 }
 
+// ReadItem is an order of a list as read reads it, or set aside.
+func ReadItem[T any](raw []byte, read func(*T) (Item, error)) Item {
+	var order T
+	var item Item
+	err := json.Unmarshal(raw, &order)
+	if err == nil {
+		item, err = read(&order)
+	}
+	if err != nil {
+		return Unreadable(item, raw, err)
+	}
+	return item
+}
+
 // Digest is the item in short. The status of an order that is set aside is -1: it differs from whatever we have, so that it is
 // read again.
 func (i Item) Digest() Digest {

@@ -41,14 +41,8 @@ func (c *shopCoupon) read() (commerce.ShopCoupon, error) {
 	out := commerce.ShopCoupon{Code: platform.Text(c.Code.Text, 255), Enabled: c.Status.Text == "" || c.Status.Text == "publish",
 		MaxUses: platform.Whole(c.Limit, 1_000_000_000), OnePerPerson: c.LimitPerUser.Text == "1"}
 	if kind := c.Type.Text; kind == "percent" || kind == "fixed_cart" {
-		value, err := commerce.ParseDecimal(c.Amount.Text)
-		if err != nil || value.IsNegative() {
-			return out, platform.Unread("amount")
-		}
-		if kind == "percent" {
-			out.Percent = value.String()
-		} else {
-			out.Amount = value.String()
+		if err := platform.TakesOff(&out, "amount", c.Amount, kind == "percent"); err != nil {
+			return out, err
 		}
 	}
 	if c.ExpiresAt.Text != "" {

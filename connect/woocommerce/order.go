@@ -87,19 +87,13 @@ func readStates(text string) states {
 
 // item reads one order of a list, or sets it aside.
 func (own states) item(body []byte) platform.Item {
-	var o order
-	if err := json.Unmarshal(body, &o); err != nil {
-		return platform.Unreadable(platform.Item{}, body, err)
-	}
-	item := platform.Item{ID: o.ID.Text}
-	item.CreatedAt, _ = platform.TimeGMT("date_created_gmt", o.CreatedAt) // zero where the order is set aside for it
-	item.UpdatedAt, _ = platform.TimeGMT("date_modified_gmt", o.UpdatedAt)
-	read, err := o.read(own)
-	if err != nil {
-		return platform.Unreadable(item, body, err)
-	}
-	item.Order = read
-	return item
+	return platform.ReadItem(body, func(o *order) (item platform.Item, err error) {
+		item.ID = o.ID.Text
+		item.CreatedAt, _ = platform.TimeGMT("date_created_gmt", o.CreatedAt) // zero where the order is set aside for it
+		item.UpdatedAt, _ = platform.TimeGMT("date_modified_gmt", o.UpdatedAt)
+		item.Order, err = o.read(own)
+		return item, err
+	})
 }
 
 // read maps an order to ours. Errors are *platform.Error: the field that cannot be read.

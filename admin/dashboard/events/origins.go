@@ -127,10 +127,8 @@ func (s *Pages) refusedHTML(r *http.Request, v site.Request) (string, error) {
 
 // with returns a list with a text in it, once.
 func with(list []string, text string) []string {
-	for _, known := range list {
-		if known == text {
-			return list
-		}
+	if slices.Contains(list, text) {
+		return list
 	}
 	return append(list, text)
 }

@@ -40,24 +40,22 @@ func newAttempts() *attempts {
 
 // allow takes one attempt. device is empty where it is not known.
 func (a *attempts) allow(email, network, device string, now time.Time) throttle.Attempt {
-	if device != "" {
-		return a.byDevice.Take(device, now)
-	}
-	if got := a.byNetwork.Take(network, now); !got.OK {
-		return got
-	}
-	return a.byEmail.Take(network+" "+email, now)
+	return a.take(a.byEmail, network+" "+email, network, device, now)
 }
 
 // allowCode takes one attempt at a code of somebody whose password was shown.
 func (a *attempts) allowCode(personID, network, device string, now time.Time) throttle.Attempt {
+	return a.take(a.byPerson, personID, network, device, now)
+}
+
+func (a *attempts) take(others *throttle.Buckets, key, network, device string, now time.Time) throttle.Attempt {
 	if device != "" {
 		return a.byDevice.Take(device, now)
 	}
 	if got := a.byNetwork.Take(network, now); !got.OK {
 		return got
 	}
-	return a.byPerson.Take(personID, now)
+	return others.Take(key, now)
 }
 
 // succeeded forgets the failed attempts before a good one.

@@ -83,11 +83,6 @@ func (s *Pages) showJoin(w http.ResponseWriter, r *http.Request, status int, i a
 // person in. Somebody who has a log-in types its password, or a new one where the operator
 // made the link.
 func (s *Pages) useLink(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
-	if err := r.ParseForm(); err != nil {
-		s.Problem(w, r, http.StatusBadRequest, "bad_form")
-		return
-	}
 	text, password := r.PostForm.Get("token"), r.PostForm.Get("password")
 	i, token, ok := s.invitationBy(w, r, text)
 	if !ok {

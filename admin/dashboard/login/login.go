@@ -35,11 +35,6 @@ func (s *Pages) loginForm(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Pages) login(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
-	if err := r.ParseForm(); err != nil {
-		s.Problem(w, r, http.StatusBadRequest, "bad_form")
-		return
-	}
 	email := strings.ToLower(strings.TrimSpace(r.PostForm.Get("email")))
 	l := s.LangOf(r)
 	page := loginPage{Title: l.T("login.title"), Here: site.LoginPath, Next: site.LocalPath(r.PostForm.Get("next")), Email: email}

@@ -114,10 +114,10 @@ func (s *Pages) Open() []site.OpenRoute {
 	return []site.OpenRoute{
 		{Pattern: "GET /dashboard/session", Handle: s.sessionAlive},
 		{Pattern: "GET " + site.LoginPath, Handle: s.loginForm},
-		{Pattern: "POST " + site.LoginPath, Handle: s.login},
-		{Pattern: "POST " + codePath, Handle: s.secondStep},
+		{Pattern: "POST " + site.LoginPath, Handle: s.WithForm(s.login)},
+		{Pattern: "POST " + codePath, Handle: s.WithForm(s.secondStep)},
 		{Pattern: "POST /dashboard/logout", Handle: s.logout},
 		{Pattern: "GET " + JoinPath, Handle: s.join},
-		{Pattern: "POST " + JoinPath, Handle: s.useLink},
+		{Pattern: "POST " + JoinPath, Handle: s.WithForm(s.useLink)},
 	}
 }

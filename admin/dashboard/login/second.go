@@ -106,11 +106,6 @@ func (s *Pages) showCode(w http.ResponseWriter, r *http.Request, status int, pag
 
 // secondStep takes the code of the second step.
 func (s *Pages) secondStep(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
-	if err := r.ParseForm(); err != nil {
-		s.Problem(w, r, http.StatusBadRequest, "bad_form")
-		return
-	}
 	l := s.LangOf(r)
 	page := codePage{Next: site.LocalPath(r.PostForm.Get("next")), Step: r.PostForm.Get("step")}
 	p, err := s.personOf(r.Context(), page.Step)

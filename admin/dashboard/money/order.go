@@ -107,12 +107,7 @@ type modelLine struct {
 type modelPart struct{ Who, Share, Amount string }
 
 func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
-	id := r.URL.Query().Get("id")
-	var e commerce.ExplainedSale
-	err := commerce.ErrNotFound
-	if commerce.IsID(id) {
-		e, err = s.db.ExplainedSale(r.Context(), v.Current.CompanyID, id)
-	}
+	e, err := s.saleOf(r, v)
 	if errors.Is(err, commerce.ErrNotFound) {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_order")
 		return
@@ -141,6 +136,7 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
+	id := e.Sale.OrderID
 	// Without the last change the order is shown all the same.
 	last, _ := s.LastChange(r.Context(), v.Current.CompanyID, id)
 	page.Refused = refusedWords(v, last, zone)

@@ -24,11 +24,6 @@ func (s *Site) LangOf(r *http.Request) *lang.Printer {
 
 // ChooseLanguage keeps the language that was chosen, and leads back.
 func (s *Site) ChooseLanguage(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
-	if err := r.ParseForm(); err != nil {
-		s.Problem(w, r, http.StatusBadRequest, "bad_form")
-		return
-	}
 	if tag := r.PostForm.Get("lang"); s.Languages.Of(tag) != nil {
 		s.SetCookie(w, r, languageCookie, CookiePath, tag, LongestCookie)
 	}

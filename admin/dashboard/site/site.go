@@ -157,8 +157,20 @@ func (s *Site) cookieName(r *http.Request, name string) string {
 // CookiePath is the path of the cookies that every page reads.
 const CookiePath = "/dashboard/"
 
-// MaxForm bounds the body of a form of somebody who is not logged in, in bytes.
-const MaxForm = 8 << 10
+// maxForm bounds the body of a form of somebody who is not logged in, in bytes.
+const maxForm = 8 << 10
+
+// WithForm reads the form that somebody who is not logged in sent, before handle does.
+func (s *Site) WithForm(handle http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			s.Problem(w, r, http.StatusBadRequest, "bad_form")
+			return
+		}
+		handle(w, r)
+	}
+}
 
 // Timeout bounds what a page waits for the database and for its turn to check a
 // password.
