@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/commerce"
+	"github.com/tributary-io/tributary/internal/reports"
 )
 
 // docs/api.md, "Send one": the fields of orders that we have added.
@@ -127,7 +128,7 @@ func TestOurOwnFieldsAreReadBack(t *testing.T) {
 			t.Errorf("%s has no %s", text, want)
 		}
 	}
-	if csv := string(ordersCSV([]*orderRecord{record})); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) ||
+	if csv := string(reports.WriteCSV(orderTable([]*orderRecord{record}))); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) ||
 		!strings.Contains(csv, `,19,true,"'=ANA10 1.5, B"`) {
 		t.Error(csv)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
@@ -134,9 +135,14 @@ type listQuery[C any] struct {
 // readListQuery reads limit, cursor and format of a list. What is wrong is in bad.
 func readListQuery[C any](r *http.Request, parse func(text string) (C, error)) listQuery[C] {
 	query := r.URL.Query()
-	q := listQuery[C]{object: queryObject(query), limit: defaultListed}
+	return readPage(queryObject(query), query, defaultListed, maxListed, parse)
+}
+
+// readPage is readListQuery where something else of the query was read before. usual is the limit where none is given.
+func readPage[C any](o object, query url.Values, usual, most int, parse func(text string) (C, error)) listQuery[C] {
+	q := listQuery[C]{object: o, limit: usual}
 	if query.Has("limit") {
-		q.limit = readLimit(query, maxListed, q.bad)
+		q.limit = readLimit(query, most, q.bad)
 	}
 	if query.Has("cursor") {
 		var err error

@@ -33,45 +33,25 @@ type variantRecord struct {
 
 // listProducts is GET /products.
 func (s *Server) listProducts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	query := r.URL.Query()
-	o := queryObject(query)
-	limit, after := defaultListed, commerce.ProductCursor{}
-	if query.Has("limit") {
-		limit = readLimit(query, maxListed, o.bad)
-	}
-	if query.Has("cursor") {
-		var err error
-		if after, err = commerce.ParseProductCursor(query.Get("cursor")); err != nil || after.ProductID == "" {
-			o.bad.Add("cursor", commerce.CodeInvalidValue, "must be a next_cursor of an earlier page")
-		}
-	}
-	asCSV := readFormat(o)
-	if err := brokenRules(o.bad); err != nil {
+	q := readListQuery(r, parseOrderCursor)
+	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
-	list, err := s.deps.Database.Products(ctx, c.companyID, after, limit+1)
+	list, err := s.deps.Database.Products(ctx, c.companyID, commerce.ProductCursor{ProductID: q.after}, q.limit+1)
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{pagination: &pagination{}}
-	if len(list) > limit {
-		list = list[:limit]
-		next := commerce.ProductCursor{ProductID: list[limit-1].ProductID}.String()
-		a.pagination = &pagination{HasMore: true, NextCursor: &next}
-	}
+	list, paging := pageOf(list, q.limit, func(p commerce.StoredProduct) string { return orderCursor(p.ProductID) })
 	records := make([]productRecord, len(list))
 	for i, stored := range list {
 		if records[i], err = recordProduct(stored.Body); err != nil {
 			return answer{}, err
 		}
 	}
-	a.data = records
-	if asCSV {
-		a.csv = productsCSV(records)
-	}
-	return a, nil
+	header, lines := productTable(records)
+	return q.answer(records, paging, header, lines), nil
 }
 
 func recordProduct(body json.RawMessage) (productRecord, error) {
@@ -88,11 +68,10 @@ func recordProduct(body json.RawMessage) (productRecord, error) {
 	return record, nil
 }
 
-// productsCSV writes products as a table: one line a variant, and one for a product
+// productTable is products as a table: one line a variant, and one for a product
 // without variants.
-func productsCSV(records []productRecord) []byte {
-	header := []string{"productId", "productName", "status", "variantId", "title", "sku", "price", "currency"}
-	var lines [][]string
+func productTable(records []productRecord) (header []string, lines [][]string) {
+	header = []string{"productId", "productName", "status", "variantId", "title", "sku", "price", "currency"}
 	for _, p := range records {
 		variants := p.Variants
 		if len(variants) == 0 {
@@ -103,5 +82,5 @@ func productsCSV(records []productRecord) []byte {
 				reports.CSVText(v.VariantID), textCell(v.Title), textCell(v.SKU), cell(v.Price), cell(v.Currency)})
 		}
 	}
-	return reports.WriteCSV(header, lines)
+	return header, lines
 }

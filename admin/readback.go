@@ -112,43 +112,36 @@ func (s *Server) getOrder(_ http.ResponseWriter, r *http.Request, c caller) (ans
 
 // listOrders is GET /orders.
 func (s *Server) listOrders(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o := queryObject(r.URL.Query())
-	filter, asCSV := readOrderFilter(o, r.URL.Query())
-	if err := brokenRules(o.bad); err != nil {
+	query := r.URL.Query()
+	o := queryObject(query)
+	filter := readOrderFilter(o, query)
+	q := readPage(o, query, defaultListed, maxListed, decodeCursor)
+	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	size := filter.Limit
-	filter.Limit++ // there is another page where one more is found
+	filter.After, filter.Limit = q.after, q.limit+1
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	list, err := s.deps.Database.Orders(ctx, c.companyID, filter)
 	if err != nil {
 		return answer{}, err
 	}
-	more := len(list) > size
-	if more {
-		list = list[:size]
-	}
-	records := make([]*orderRecord, len(list))
-	for i := range list {
+	records := make([]*orderRecord, min(len(list), q.limit))
+	for i := range records {
 		if records[i], err = recordOrder(&list[i]); err != nil {
 			return answer{}, err
 		}
 	}
-	a := answer{data: records, pagination: &pagination{HasMore: more}}
-	if more {
-		next := encodeCursor(list[size-1].Cursor(records[size-1].OrderID, !filter.UpdatedSince.IsZero()))
-		a.pagination.NextCursor = &next
-	}
-	if asCSV {
-		a.csv = ordersCSV(records)
-	}
-	return a, nil
+	_, paging := pageOf(list, q.limit, func(last commerce.StoredOrder) string {
+		return encodeCursor(last.Cursor(records[q.limit-1].OrderID, !filter.UpdatedSince.IsZero()))
+	})
+	header, lines := orderTable(records)
+	return q.answer(records, paging, header, lines), nil
 }
 
-// readOrderFilter reads the query of GET /orders.
-func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV bool) {
-	f = commerce.OrderFilter{Limit: defaultListed, InfluencerID: optional(o, "influencer_id", given).Value}
+// readOrderFilter reads the query of GET /orders, but for its page.
+func readOrderFilter(o object, query url.Values) commerce.OrderFilter {
+	f := commerce.OrderFilter{InfluencerID: optional(o, "influencer_id", given).Value}
 	if text := optional(o, "text", given); text.Valid {
 		switch f.Text = text.Value; {
 		case !commerce.IsID(f.Text):
@@ -183,16 +176,7 @@ func readOrderFilter(o object, query url.Values) (f commerce.OrderFilter, asCSV 
 		o.bad.Add("end_date", commerce.CodeInvalidDate, "is before start_date")
 	}
 	f.UpdatedSince = optional(o, "updated_since", timestamp).Value
-	if query.Has("limit") {
-		f.Limit = readLimit(query, maxListed, o.bad)
-	}
-	if query.Has("cursor") {
-		var err error
-		if f.After, err = decodeCursor(query.Get("cursor")); err != nil {
-			o.bad.Add("cursor", commerce.CodeInvalidValue, "must be a next_cursor of an earlier page")
-		}
-	}
-	return f, readFormat(o)
+	return f
 }
 
 // encodeCursor writes a place in a list of orders in base64, so that clients do not take
@@ -305,14 +289,14 @@ func decimalOrNull(text string) *json.Number {
 	return &n
 }
 
-// ordersCSV writes orders as a table: one line an order, without items.
-func ordersCSV(records []*orderRecord) []byte {
-	header := []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice",
+// orderTable is orders as a table: one line an order, without items.
+func orderTable(records []*orderRecord) (header []string, lines [][]string) {
+	header = []string{"orderId", "number", "name", "orderStatus", "createdAt", "updatedAt", "deliveredAt", "totalPrice",
 		"totalDiscounts", "shippingPrice",
 		"currency", "discountCode", "utmSource", "utmMedium", "utmCampaign", "utmContent", "utmTerm", "isFirstOrder", "source", "items",
 		"payout_state", "payout_reason", "influencer_id", "influencer", "campaign_id", "campaign", "evidence", "commission", "commission_brl",
 		"payable_on", "processedAt", "taxPrice", "test", "discountCodes"}
-	lines := make([][]string, len(records))
+	lines = make([][]string, len(records))
 	for i, o := range records {
 		p := o.Payout
 		if p == nil {
@@ -335,7 +319,7 @@ func ordersCSV(records []*orderRecord) []byte {
 			commission, brl, cell(p.PayableOn), o.ProcessedAt,
 			cell(o.TaxPrice), fmt.Sprint(o.Test), reports.CSVText(codesCell(o.DiscountCodes))}
 	}
-	return reports.WriteCSV(header, lines)
+	return header, lines
 }
 
 // cell is a value of ours in a table; "" where there is none.

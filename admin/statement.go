@@ -285,20 +285,9 @@ func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller
 
 // getStatement is GET /statements/{id}, with a page of its lines.
 func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	query := r.URL.Query()
-	o := queryObject(query)
-	limit, after := maxStatementLines, ""
-	if query.Has("limit") {
-		limit = readLimit(query, maxStatementLines, o.bad)
-	}
-	if query.Has("cursor") {
-		var err error
-		if after, err = parseOrderCursor(query.Get("cursor")); err != nil {
-			o.bad.Add("cursor", commerce.CodeInvalidValue, "must be a next_cursor of an earlier page")
-		}
-	}
-	asCSV, id := readFormat(o), strings.ToLower(r.PathValue("id"))
-	if err := brokenRules(o.bad); err != nil {
+	query, id := r.URL.Query(), strings.ToLower(r.PathValue("id"))
+	q := readPage(queryObject(query), query, maxStatementLines, maxStatementLines, parseOrderCursor)
+	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
 	if !uuidtext.Is(id) {
@@ -323,22 +312,18 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 				return answer{}, err
 			}
 		}
-		list, err := s.deps.Database.StatementLines(ctx, c.companyID, id, after, limit+1)
+		list, err := s.deps.Database.StatementLines(ctx, c.companyID, id, q.after, q.limit+1)
 		if err != nil {
 			return answer{}, err
 		}
-		list, paging = pageOf(list, limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
+		list, paging = pageOf(list, q.limit, func(l commerce.StatementLine) string { return orderCursor(l.OrderID) })
 		for i := range list {
 			line, row := lineRecord(&list[i], statement.Currency)
 			record.Lines, cells = append(record.Lines, line), append(cells, row)
 		}
 	}
-	a := answer{data: record, pagination: paging}
-	if asCSV {
-		a.csv = reports.WriteCSV([]string{"orderId", "date", "amount", "currency", "base", "cause", "of", "kind", "reason", "name", "value",
-			"rate", "evidence", "coupon"}, cells)
-	}
-	return a, nil
+	return q.answer(record, paging, []string{"orderId", "date", "amount", "currency", "base", "cause", "of", "kind", "reason", "name", "value",
+		"rate", "evidence", "coupon"}, cells), nil
 }
 
 // partiesOf reads whom a closed statement is of, as the caller may see them.
