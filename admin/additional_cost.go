@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -177,10 +176,7 @@ func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Co
 		defer cancel()
 		err = do(ctx)
 	}
-	if errors.Is(err, commerce.ErrNotFound) {
-		return notFound("there is no additional cost of that id and frequency")
-	}
-	return err
+	return missing(err, notFound("there is no additional cost of that id and frequency"))
 }
 
 // costDay is one day of GET /costs/historical.
@@ -235,9 +231,8 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 			}
 		}
 		if listed += len(record.Costs); listed > maxHistoryCosts {
-			o.bad.Add("end_date", commerce.CodeTooMany,
+			return answer{}, o.refuse("end_date", commerce.CodeTooMany,
 				"makes a history of more than %d costs, counted on each day: ask for fewer days", maxHistoryCosts)
-			return answer{}, brokenRules(o.bad)
 		}
 		days = append(days, record)
 	}

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -24,10 +23,8 @@ func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c call
 	switch {
 	case err == nil && sale.Explanation == nil:
 		return answer{}, notProcessedYet()
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, s.missingOrder(c.companyID, orderID)
 	case err != nil:
-		return answer{}, err
+		return answer{}, missing(err, s.missingOrder(c.companyID, orderID))
 	}
 	explanation, err := withLedger(sale.Explanation, sale.Ledger)
 	if err != nil {

@@ -29,10 +29,8 @@ func (s *Server) createCoupon(_ context.Context, _ caller, o object) (change, er
 		switch {
 		case errors.As(err, &conflict):
 			return answer{}, couponConflict(conflict, "cupom")
-		case errors.Is(err, commerce.ErrNotFound):
-			return answer{}, notFound("there is no such campaign")
 		case err != nil:
-			return answer{}, err
+			return answer{}, missing(err, notFound("there is no such campaign"))
 		}
 		return answer{data: couponRecord{made.CouponID, made.CampaignID, made.Code, made.StartDate, made.EndDate}}, nil
 	}, o.broken()
@@ -46,11 +44,8 @@ func (s *Server) deleteCoupon(_ context.Context, _ caller, o object) (change, er
 	o.bad.AddAll(named.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		ended, err := s.deps.Database.DeleteCoupon(ctx, author, named.CampaignID, named.Code)
-		if errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, nothingDeleted("there is no such coupon in that campaign")
-		}
 		if err != nil {
-			return answer{}, err
+			return answer{}, missing(err, nothingDeleted("there is no such coupon in that campaign"))
 		}
 		data := outcomes{Message: "coupon removed"}
 		for _, coupon := range ended {

@@ -45,13 +45,11 @@ func (s *Server) addEntry(w http.ResponseWriter, r *http.Request, c caller) (ans
 		return answer{}, err
 	}
 	switch err := s.AddEntry(ctx, c.author(s.now()), e); {
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, notFound("there is no influencer with that id")
 	case errors.Is(err, commerce.ErrEntryExists):
 		return answer{}, &problem{status: http.StatusConflict, code: codeEntryExists,
 			message: "there is another entry with that entry_id; an entry never changes: undo it by an opposite adjustment"}
 	case err != nil:
-		return answer{}, err
+		return answer{}, missing(err, notFound("there is no influencer with that id"))
 	}
 	return answer{data: addedEntry{commerce.OfEntry + "/" + e.EntryID}}, nil
 }

@@ -48,11 +48,8 @@ func (s *Server) getErasure(_ http.ResponseWriter, r *http.Request, c caller) (a
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	e, err := s.deps.Database.Erasure(ctx, c.companyID, id)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, noErasure()
-	}
 	if err != nil {
-		return answer{}, err
+		return answer{}, missing(err, noErasure())
 	}
 	list, more, err := s.deps.Database.ErasedConversions(ctx, c.companyID, id)
 	record := erasureState{erasureRecord: erasureRecord{e.ErasureID, e.State}, Orders: e.Orders, Events: e.Events,
@@ -73,8 +70,8 @@ func (s *Server) erase(_ context.Context, c caller, o object) (change, error) {
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		e, err := s.deps.Database.AskErasure(ctx, author, person.Kinds(), keys, s.random)
 		if errors.Is(err, commerce.ErrTooManyErasures) {
-			o.bad.Add(person.Kinds()[0], commerce.CodeTooMany, "%d erasures are not done yet: ask again when some are", commerce.MaxErasing)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse(person.Kinds()[0], commerce.CodeTooMany,
+				"%d erasures are not done yet: ask again when some are", commerce.MaxErasing)
 		}
 		if err != nil {
 			return answer{}, err

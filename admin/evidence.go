@@ -46,25 +46,21 @@ func (s *Server) decide(c caller, o object, decision commerce.EvidenceDecision) 
 		sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, decision.OrderID)
 		switch {
 		case errors.Is(err, commerce.ErrNotFound) && s.accepted.has(c.companyID, decision.OrderID): // not processed yet
-		case errors.Is(err, commerce.ErrNotFound):
-			return answer{}, notFound("there is no such order in this store")
 		case err != nil:
-			return answer{}, err
+			return answer{}, missing(err, notFound("there is no such order in this store"))
 		default:
 			decision.Touches = facts.TouchesOf(sale.Explanation, decision.InfluencerID, wire.MaxAccepted)
 		}
 		err = s.deps.Database.DecideEvidence(ctx, author, decision)
 		switch {
 		case errors.Is(err, commerce.ErrTooManyDecisions):
-			o.bad.Add("decision", commerce.CodeTooMany, "the order has %d decisions already: no more are taken", commerce.MaxDecisions)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("decision", commerce.CodeTooMany,
+				"the order has %d decisions already: no more are taken", commerce.MaxDecisions)
 		case errors.Is(err, commerce.ErrNeedsSecond):
 			return answer{}, &problem{status: http.StatusConflict, code: codeSecondPerson,
 				message: "in this store a decision counts once a second person has confirmed it: decide on the dashboard. An API key is no person"}
-		case errors.Is(err, commerce.ErrNotFound):
-			return answer{}, notFound("there is no influencer with that id")
 		case err != nil:
-			return answer{}, err
+			return answer{}, missing(err, notFound("there is no influencer with that id"))
 		}
 		return answer{}, s.OnKafka(ctx, author.CompanyID)
 	}, o.broken()

@@ -29,17 +29,14 @@ func (s *Server) createInfluencer(ctx context.Context, c caller, o object) (chan
 		case errors.As(err, &payee):
 			return answer{}, refusePayee(o, payee)
 		case errors.Is(err, commerce.ErrTooManyCosts):
-			o.bad.Add("costs", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("costs", commerce.CodeTooMany,
+				"the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
 		case errors.Is(err, commerce.ErrOwedTooEarly):
-			o.bad.Add("costs", commerce.CodeOutOfRange, "owed_from of one is more than %d days ago", commerce.MaxEntryAge)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("costs", commerce.CodeOutOfRange, "owed_from of one is more than %d days ago", commerce.MaxEntryAge)
 		case errors.Is(err, commerce.ErrCampaignTaken):
-			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
 		case errors.Is(err, commerce.ErrCampaignName):
-			o.bad.Add("campaign", commerce.CodeConflict, "is not the name of the campaign that campaign_id names")
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("campaign", commerce.CodeConflict, "is not the name of the campaign that campaign_id names")
 		case err != nil:
 			return answer{}, err
 		}
@@ -115,15 +112,13 @@ func (s *Server) updateInfluencer(_ context.Context, c caller, o object) (change
 		err := s.deps.Database.UpdateInfluencer(ctx, author, name, asked)
 		var taken *commerce.NameTakenError
 		switch {
-		case errors.Is(err, commerce.ErrNotFound):
-			return answer{}, notFound("there is no influencer of that name")
 		case errors.As(err, &taken):
 			return answer{}, nameTaken(taken, "new_name")
 		case errors.Is(err, commerce.ErrTooManyNames):
-			o.bad.Add("new_name", commerce.CodeTooMany, "the influencer has had %d names; one of those may be taken again", commerce.MaxNames)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("new_name", commerce.CodeTooMany,
+				"the influencer has had %d names; one of those may be taken again", commerce.MaxNames)
 		case err != nil:
-			return answer{}, err
+			return answer{}, missing(err, notFound("there is no influencer of that name"))
 		}
 		return answer{}, s.OnKafka(ctx, author.CompanyID)
 	}, o.broken()
@@ -153,9 +148,6 @@ func (s *Server) restoreInfluencer(_ context.Context, _ caller, o object) (chang
 	o.bad.AddAll(ref.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		back, err := s.deps.Database.RestoreInfluencer(ctx, author, "", ref.Name)
-		if errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, notFound("there is no archived influencer of that name")
-		}
 		var taken *commerce.NameTakenError
 		if errors.As(err, &taken) {
 			refused := nameTaken(taken, "name")
@@ -163,7 +155,8 @@ func (s *Server) restoreInfluencer(_ context.Context, _ caller, o object) (chang
 				"a name that somebody had before a rename stays theirs: register under another name"
 			return answer{}, refused
 		}
-		return answer{data: restored{back.InfluencerID, back.Links, back.Coupons, append([]string{}, back.Taken...)}}, err
+		return answer{data: restored{back.InfluencerID, back.Links, back.Coupons, append([]string{}, back.Taken...)}},
+			missing(err, notFound("there is no archived influencer of that name"))
 	}, o.broken()
 }
 
@@ -174,11 +167,8 @@ func (s *Server) deleteInfluencer(_ context.Context, _ caller, o object) (change
 	o.bad.AddAll(ref.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		archived, err := s.deps.Database.ArchiveInfluencer(ctx, author, ref.Name, ref.CampaignID)
-		if errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, nothingDeleted("there is no such influencer or campaign")
-		}
 		if err != nil {
-			return answer{}, err
+			return answer{}, missing(err, nothingDeleted("there is no such influencer or campaign"))
 		}
 		data := outcomes{Message: "archived: past orders keep their attribution", Data: []outcome{}}
 		for _, campaign := range archived.Campaigns {
@@ -194,10 +184,7 @@ func (s *Server) eraseInfluencer(_ context.Context, _ caller, o object) (change,
 	o.bad.AddAll(ref.Check())
 	return func(ctx context.Context, author commerce.Author) (answer, error) {
 		err := s.deps.Database.EraseInfluencer(ctx, author, "", ref.Name)
-		if errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, notFound("there is no influencer of that name")
-		}
-		return answer{}, err
+		return answer{}, missing(err, notFound("there is no influencer of that name"))
 	}, o.broken()
 }
 

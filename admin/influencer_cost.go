@@ -75,18 +75,14 @@ func (s *Server) createInfluencerCost(_ context.Context, _ caller, o object) (ch
 		influencerID, cost, err := s.deps.Database.AddCost(ctx, author, asked.Name, asked.CampaignID, asked.CostTerms, s.random)
 		switch {
 		case errors.Is(err, commerce.ErrTooManyCosts):
-			o.bad.Add("name", commerce.CodeTooMany, "the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("name", commerce.CodeTooMany,
+				"the influencer would have more than %d costs that are not removed", commerce.MaxLiveCosts)
 		case errors.Is(err, commerce.ErrOwedTooEarly):
-			o.bad.Add("owed_from", commerce.CodeOutOfRange, "is more than %d days ago", commerce.MaxEntryAge)
-			return answer{}, brokenRules(o.bad)
+			return answer{}, o.refuse("owed_from", commerce.CodeOutOfRange, "is more than %d days ago", commerce.MaxEntryAge)
 		case errors.Is(err, commerce.ErrCampaignTaken):
-			o.bad.Add("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
-			return answer{}, brokenRules(o.bad)
-		case errors.Is(err, commerce.ErrNotFound):
-			return answer{}, notFound("there is no such influencer or campaign")
+			return answer{}, o.refuse("campaign_id", commerce.CodeNotYours, "belongs to another influencer or to a deleted campaign")
 		case err != nil:
-			return answer{}, err
+			return answer{}, missing(err, notFound("there is no such influencer or campaign"))
 		}
 		data := createdCost{InfluencerCostID: influencerID, CostID: cost.CostID}
 		if len(cost.Replaces) > 0 {
@@ -123,11 +119,8 @@ func (s *Server) deleteInfluencerCost(_ context.Context, _ caller, o object) (ch
 		if uuidtext.Is(id) {
 			err = s.deps.Database.DeleteCost(ctx, author, id, campaignCostID.Valid)
 		}
-		if errors.Is(err, commerce.ErrNotFound) {
-			return answer{}, nothingDeleted("there is no such cost")
-		}
 		if err != nil {
-			return answer{}, err
+			return answer{}, missing(err, nothingDeleted("there is no such cost"))
 		}
 		return answer{data: outcomes{Message: "cost removed", Data: []outcome{{Message: "cost " + id + " removed", Status: http.StatusOK}}}}, nil
 	}, o.broken()

@@ -95,6 +95,12 @@ func (o object) broken() error {
 	return brokenRules(o.bad)
 }
 
+// refuse is the problem of a field that breaks a rule which only its use told.
+func (o object) refuse(field, code, format string, args ...any) error {
+	o.bad.Add(field, code, format, args...)
+	return brokenRules(o.bad)
+}
+
 // warnUnknown warns of the fields that nobody looked for. They come after what was wrong
 // with known ones, which weighs more, and those that were probably meant to be known come
 // first. It returns how many names it compared with known ones.

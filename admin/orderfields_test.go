@@ -128,7 +128,8 @@ func TestOurOwnFieldsAreReadBack(t *testing.T) {
 			t.Errorf("%s has no %s", text, want)
 		}
 	}
-	if csv := string(reports.WriteCSV(orderTable([]*orderRecord{record}))); !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) ||
+	csv := string(reports.WriteCSV(orderTable([]*orderRecord{record})))
+	if !strings.Contains(csv, `processedAt,taxPrice,test,discountCodes`) ||
 		!strings.Contains(csv, `,19,true,"'=ANA10 1.5, B"`) {
 		t.Error(csv)
 	}

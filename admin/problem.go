@@ -72,6 +72,14 @@ func archived() *problem {
 		message: "the store is archived: its API keys are refused, and it takes no orders and no changes. The dashboard still shows it"}
 }
 
+// missing is an error, or the problem of what it says is not there.
+func missing(err error, none error) error {
+	if errors.Is(err, commerce.ErrNotFound) {
+		return none
+	}
+	return err
+}
+
 func notFound(message string) *problem {
 	return &problem{status: http.StatusNotFound, code: codeNotFound, message: message}
 }

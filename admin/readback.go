@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -100,11 +99,8 @@ func (s *Server) getOrder(_ http.ResponseWriter, r *http.Request, c caller) (ans
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	stored, err := s.deps.Database.Order(ctx, c.companyID, orderID)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, s.missingOrder(c.companyID, orderID)
-	}
 	if err != nil {
-		return answer{}, err
+		return answer{}, missing(err, s.missingOrder(c.companyID, orderID))
 	}
 	record, err := recordOrder(&stored)
 	return answer{data: record}, err

@@ -55,14 +55,13 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, c caller, name r
 	defer cancel()
 	report, err := s.deps.Reports.Report(ctx, q)
 	if errors.Is(err, reports.ErrTooManyRows) {
-		o.bad.Add("end_date", commerce.CodeTooMany, "makes a report of more than %d rows: ask for fewer days, or longer periods", reports.MaxRows)
-		err = brokenRules(o.bad)
+		err = o.refuse("end_date", commerce.CodeTooMany,
+			"makes a report of more than %d rows: ask for fewer days, or longer periods", reports.MaxRows)
 	}
 	if errors.Is(err, reports.ErrTooManyChannels) {
-		o.bad.Add("model", commerce.CodeTooMany,
+		err = o.refuse("model", commerce.CodeTooMany,
 			"markov takes at most %d channels, and %d of all periods together, and there are more: ask for fewer days, longer periods, or shapley",
 			reports.MaxMarkovChannels, reports.MaxMarkovOfPeriods)
-		err = brokenRules(o.bad)
 	}
 	if err != nil {
 		return answer{}, err

@@ -129,15 +129,12 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, c calle
 	list, err := s.deps.Database.AskStatements(ctx, c.author(s.now()), asked, s.random)
 	switch {
 	case errors.Is(err, commerce.ErrFutureDay):
-		o.bad.Add("end_date", commerce.CodeInvalidDate, "is in the future: the last day may be today or before, in the store's time zone")
-		return answer{}, brokenRules(o.bad)
+		return answer{}, o.refuse("end_date", commerce.CodeInvalidDate,
+			"is in the future: the last day may be today or before, in the store's time zone")
 	case errors.Is(err, commerce.ErrTooManyStatements):
-		o.bad.Add("influencer_id", commerce.CodeTooMany, "is needed: all influencers together make too many statements")
-		return answer{}, brokenRules(o.bad)
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, notFound("there is no influencer with that id")
+		return answer{}, o.refuse("influencer_id", commerce.CodeTooMany, "is needed: all influencers together make too many statements")
 	case err != nil:
-		return answer{}, err
+		return answer{}, missing(err, notFound("there is no influencer with that id"))
 	}
 	signal(s.wake)
 	refs := make([]statementRef, len(list))
@@ -199,8 +196,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 	}
 	err = s.deps.Database.Withhold(ctx, c.author(s.now()), withholding)
 	if errors.Is(err, commerce.ErrAboveTotal) {
-		o.bad.Add("withholdings", commerce.CodeOutOfRange, "come to more than the statement's total")
-		return answer{}, brokenRules(o.bad)
+		return answer{}, o.refuse("withholdings", commerce.CodeOutOfRange, "come to more than the statement's total")
 	}
 	return s.answerPaid(ctx, c.companyID, err)
 }
@@ -227,8 +223,6 @@ func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (
 // answerPaid answers a request about a payment.
 func (s *Server) answerPaid(ctx context.Context, companyID string, err error) (answer, error) {
 	switch {
-	case errors.Is(err, commerce.ErrNotFound):
-		return answer{}, noStatement()
 	case errors.Is(err, commerce.ErrNotClosed):
 		return answer{}, &problem{status: http.StatusConflict, code: codeStatementClosing,
 			message: "the statement is not closed yet; retry in a moment", retryAfter: time.Second}
@@ -249,7 +243,7 @@ func (s *Server) answerPaid(ctx context.Context, companyID string, err error) (a
 			message: "changes of the store are lost, since the database was restored from a backup: nothing is paid until an owner confirms on " +
 				"the dashboard's page Statements"}
 	case err != nil:
-		return answer{}, err
+		return answer{}, missing(err, noStatement())
 	}
 	return answer{}, s.OnKafka(ctx, companyID)
 }
@@ -296,11 +290,8 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
 	defer cancel()
 	statement, err := s.deps.Database.Statement(ctx, c.companyID, id)
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, noStatement()
-	}
 	if err != nil {
-		return answer{}, err
+		return answer{}, missing(err, noStatement())
 	}
 	statement = c.shownStatement(statement)
 	record, paging := recordStatement(&statement), &pagination{}

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -46,11 +45,8 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 	if err == nil {
 		number, err = s.deps.Database.LinkNumber(ctx, c.author(s.now()), id, revoke)
 	}
-	if errors.Is(err, commerce.ErrNotFound) {
-		return answer{}, noStatement()
-	}
 	if err != nil {
-		return answer{}, err
+		return answer{}, missing(err, noStatement())
 	}
 	expires := s.now().Add(time.Duration(days) * 24 * time.Hour).Truncate(time.Second)
 	url, err := s.deps.Links.StatementLink(r,

@@ -235,8 +235,7 @@ func (s *Server) addEndpoint(w http.ResponseWriter, r *http.Request, c caller) (
 	return s.withSecret(ctx, c, e.ID, func(sealed commerce.SealedSecret) error {
 		err := s.deps.Database.AddEndpoint(ctx, c.author(s.now()), e, sealed)
 		if errors.Is(err, commerce.ErrTooManyEndpoints) {
-			o.bad.Add("url", commerce.CodeTooMany, "is of one endpoint too many: a store has at most %d", commerce.MaxEndpoints)
-			return brokenRules(o.bad)
+			return o.refuse("url", commerce.CodeTooMany, "is of one endpoint too many: a store has at most %d", commerce.MaxEndpoints)
 		}
 		return err
 	})
@@ -338,8 +337,7 @@ func (s *Server) testEndpoint(ctx context.Context, c caller, id string, o object
 	}
 	number, err := s.deps.Database.TestEndpoint(ctx, c.author(s.now()), id)
 	if errors.Is(err, commerce.ErrNetworkTestCode) {
-		o.bad.Add("test_code", commerce.CodeEmpty, "is needed: the network would count a test without it")
-		return answer{}, brokenRules(o.bad)
+		return answer{}, o.refuse("test_code", commerce.CodeEmpty, "is needed: the network would count a test without it")
 	}
 	return answer{data: sentMessage{number}}, err
 }
