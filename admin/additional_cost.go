@@ -47,7 +47,7 @@ type frequencyGroup struct {
 }
 
 // listCosts is GET /costs: additional costs grouped by frequency.
-func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listCosts(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
 	filter := commerce.CostFilter{Frequency: optional(o, "frequency", word).Value}
 	filter.From, filter.To = readPeriod(o, false)
@@ -55,8 +55,6 @@ func (s *Server) listCosts(_ http.ResponseWriter, r *http.Request, c caller) (an
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	costs, err := s.deps.Database.AdditionalCosts(ctx, c.companyID, filter, maxAdditionalCosts+1)
 	if err == nil {
 		err = allCosts(costs, o.bad)
@@ -91,11 +89,7 @@ func queryObject(query url.Values) object {
 }
 
 // createCost is POST /costs.
-func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) createCost(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	cost := commerce.AdditionalCost{
 		Name:       strings.TrimSpace(required(o, "name", text)),
 		Category:   strings.TrimSpace(optional(o, "category", text).Value),
@@ -112,8 +106,6 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	cost.ID = id.String()
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	if err := s.deps.Database.AddAdditionalCost(ctx, c.author(s.now()), cost); err != nil {
 		return answer{}, err
 	}
@@ -122,11 +114,7 @@ func (s *Server) createCost(w http.ResponseWriter, r *http.Request, c caller) (a
 
 // updateCost is PUT /costs: the fields that are sent change, from today on; the others
 // stay.
-func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) updateCost(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	id, frequency := readCostPair(o)
 	change := commerce.CostChange{
 		Name: optional(o, "name", text), Category: optional(o, "category", text), Frequency: optional(o, "new_frequency", word),
@@ -136,27 +124,22 @@ func (s *Server) updateCost(w http.ResponseWriter, r *http.Request, c caller) (a
 	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
-	err = s.withCost(r.Context(), id, func(ctx context.Context) error {
+	return answer{}, withCost(id, func() error {
 		return s.deps.Database.ChangeAdditionalCost(ctx, c.author(s.now()), id, frequency, func(cost *commerce.AdditionalCost) error {
 			change.Apply(cost)
 			o.bad.AddAll(cost.Check())
 			return brokenRules(o.bad)
 		})
 	})
-	return answer{}, err
 }
 
 // deleteCost is DELETE /costs: the cost ends before today.
-func (s *Server) deleteCost(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) deleteCost(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	id, frequency := readCostPair(o)
 	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
-	return answer{}, s.withCost(r.Context(), id, func(ctx context.Context) error {
+	return answer{}, withCost(id, func() error {
 		return s.deps.Database.DeleteAdditionalCost(ctx, c.author(s.now()), id, frequency)
 	})
 }
@@ -167,14 +150,11 @@ func readCostPair(o object) (id, frequency string) {
 	return id, frequency
 }
 
-// withCost calls do for the id of a cost, with a bounded context. An id that no
-// cost has is answered 404.
-func (s *Server) withCost(ctx context.Context, id string, do func(ctx context.Context) error) error {
-	err := error(commerce.ErrNotFound) // ids of costs are UUIDs
+// withCost calls do for the id of a cost. An id that no cost has is answered 404.
+func withCost(id string, do func() error) error {
+	err := commerce.ErrNotFound // ids of costs are UUIDs
 	if uuidtext.Is(id) {
-		ctx, cancel := context.WithTimeout(ctx, s.config.DependencyTimeout)
-		defer cancel()
-		err = do(ctx)
+		err = do()
 	}
 	return missing(err, notFound("there is no additional cost of that id and frequency"))
 }
@@ -195,7 +175,7 @@ type projectedCost struct {
 
 // costHistory is GET /costs/historical: what the additional costs amount to on
 // each day of a period.
-func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) costHistory(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	o := queryObject(r.URL.Query())
 	from, to := readPeriod(o, true)
 	o.bad.AddAll(commerce.CostFilter{From: from, To: to}.Check())
@@ -211,8 +191,6 @@ func (s *Server) costHistory(_ http.ResponseWriter, r *http.Request, c caller) (
 	if err := brokenRules(o.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	costs, err := s.deps.Database.AdditionalCostVersions(ctx, c.companyID, commerce.CostFilter{From: from, To: to}, maxAdditionalCosts+1)
 	if err == nil {
 		err = allCosts(costs, o.bad)

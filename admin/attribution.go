@@ -12,13 +12,11 @@ import (
 
 // orderAttribution is GET /order/{orderId}/attribution: the explanation that
 // the processor stored, with the order's ledger.
-func (s *Server) orderAttribution(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) orderAttribution(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	orderID := r.PathValue("orderId")
 	if !commerce.IsID(orderID) { // no order has such an id
 		return answer{}, s.missingOrder(c.companyID, orderID)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	sale, err := s.deps.Database.ExplainedSale(ctx, c.companyID, orderID)
 	switch {
 	case err == nil && sale.Explanation == nil:

@@ -15,7 +15,7 @@ type change func(ctx context.Context, author commerce.Author) (answer, error)
 type changeReader func(ctx context.Context, c caller, o object) (change, error)
 
 // makes returns the handler of a route that changes rules.
-func (s *Server) makes(read changeReader) func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) makes(read changeReader) handler {
 	return func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 		o, err := readObject(w, r)
 		if err != nil {

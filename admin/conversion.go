@@ -37,8 +37,8 @@ func (s *Server) conversionRoutes() []route {
 			return recordNetwork(&n), err
 		}}
 	return append(k.routes(),
-		route{http.MethodGet, k.path, k.read, ruleRate, s.listNetworks},
-		route{http.MethodPost, k.path, k.write, ruleRate, s.addNetwork},
+		route{http.MethodGet, k.path, k.read, ruleRate, s.reads(s.listNetworks)},
+		route{http.MethodPost, k.path, k.write, ruleRate, s.takes(s.addNetwork)},
 		route{http.MethodPut, k.one(), k.write, ruleRate, k.of(s.changeNetwork)},
 		route{http.MethodPut, k.one() + "/secret", k.write, ruleRate, k.of(s.changeNetworkSecret)})
 }
@@ -50,9 +50,7 @@ func recordNetwork(n *commerce.Network) networkRecord {
 }
 
 // listNetworks is GET /conversions: all of them, at most commerce.MaxNetworks.
-func (s *Server) listNetworks(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
+func (s *Server) listNetworks(ctx context.Context, _ *http.Request, c caller) (answer, error) {
 	list, err := s.deps.Database.Networks(ctx, c.companyID)
 	if err != nil {
 		return answer{}, err
@@ -91,25 +89,20 @@ func readSecret(o object, network commerce.DestinationKind) string {
 }
 
 // addNetwork is POST /conversions.
-func (s *Server) addNetwork(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) addNetwork(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	n := commerce.Network{Endpoint: commerce.Endpoint{Kind: commerce.DestinationKind(required(o, "network", text)), Active: true}}
 	required(o, "name", text)
 	required(o, "account_id", label)
 	readNetwork(o)(&n)
 	secret := readSecret(o, n.Kind)
 	n.Check(o.bad)
-	if err := o.broken(); err != nil {
+	err := o.broken()
+	if err == nil {
+		n.ID, err = commerce.NewID(s.random, commerce.NetworkPrefix)
+	}
+	if err != nil {
 		return answer{}, err
 	}
-	if n.ID, err = commerce.NewID(s.random, commerce.NetworkPrefix); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	err = s.keepNetworkSecret(ctx, c, n.ID, secret, func(sealed commerce.SealedSecret) error {
 		return s.deps.Database.AddNetwork(ctx, c.author(s.now()), n, sealed)
 	})

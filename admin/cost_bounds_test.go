@@ -42,10 +42,10 @@ func TestCostsThatAreTooManyAreRefusedAndNotLeftOut(t *testing.T) {
 	s := rulesServer()
 	s.config.defaults()
 	s.deps.Database = store
-	f := func(n int, what string, list func(http.ResponseWriter, *http.Request, caller) (answer, error), query string, wrong string) {
+	f := func(n int, what string, list func(context.Context, *http.Request, caller) (answer, error), query string, wrong string) {
 		t.Helper()
 		store.n = n
-		got, err := list(nil, httptest.NewRequest(http.MethodGet, "/?"+query, nil), caller{})
+		got, err := list(t.Context(), httptest.NewRequest(http.MethodGet, "/?"+query, nil), caller{})
 		if p := problemOf(err); err != nil &&
 			(wrong == "" || p.status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(p.details), wrong)) {
 			t.Errorf("%d costs, %s %s: %+v", n, what, query, p)

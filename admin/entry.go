@@ -20,13 +20,7 @@ type addedEntry struct {
 }
 
 // addEntry is POST /ledger: a manual entry. It is on Kafka before the 200.
-func (s *Server) addEntry(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
+func (s *Server) addEntry(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	_, today, err := s.deps.Database.Today(ctx, c.companyID, s.now())
 	if err != nil {
 		return answer{}, err

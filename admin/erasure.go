@@ -40,13 +40,11 @@ type toldConversion struct {
 }
 
 // getErasure is GET /erasures/{id}.
-func (s *Server) getErasure(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) getErasure(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	id := strings.ToLower(r.PathValue("id"))
 	if !uuidtext.Is(id) {
 		return answer{}, noErasure()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	e, err := s.deps.Database.Erasure(ctx, c.companyID, id)
 	if err != nil {
 		return answer{}, missing(err, noErasure())

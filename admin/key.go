@@ -46,9 +46,7 @@ type keyRecord struct {
 }
 
 // getKey is GET /key.
-func (s *Server) getKey(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
+func (s *Server) getKey(ctx context.Context, _ *http.Request, c caller) (answer, error) {
 	zone, today, err := s.deps.Database.Today(ctx, c.companyID, s.now())
 	if err != nil {
 		return answer{}, err

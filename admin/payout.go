@@ -24,13 +24,11 @@ type balanceRecord struct {
 }
 
 // listPayouts is GET /payouts.
-func (s *Server) listPayouts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listPayouts(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseBalanceCursor)
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	_, today, err := s.deps.Database.Today(ctx, c.companyID, s.now())
 	if err != nil {
 		return answer{}, err
@@ -77,7 +75,7 @@ type entryRecord struct {
 }
 
 // listLedger is GET /ledger.
-func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listLedger(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseLedgerCursor)
 	filter := commerce.LedgerFilter{InfluencerID: optional(q.object, "influencer_id", given).Value,
 		State: optional(q.object, "state", word).Value, Of: optional(q.object, "of", word).Value,
@@ -86,8 +84,6 @@ func (s *Server) listLedger(_ http.ResponseWriter, r *http.Request, c caller) (a
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	list, err := s.deps.Database.Ledger(ctx, c.companyID, s.now(), filter, q.after, q.limit+1)
 	if err != nil {
 		return answer{}, err

@@ -32,13 +32,11 @@ type variantRecord struct {
 }
 
 // listProducts is GET /products.
-func (s *Server) listProducts(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listProducts(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, parseOrderCursor)
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	list, err := s.deps.Database.Products(ctx, c.companyID, commerce.ProductCursor{ProductID: q.after}, q.limit+1)
 	if err != nil {
 		return answer{}, err

@@ -91,13 +91,11 @@ type payoutRecord struct {
 }
 
 // getOrder is GET /order/{orderId}.
-func (s *Server) getOrder(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) getOrder(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	orderID := r.PathValue("orderId")
 	if !commerce.IsID(orderID) { // no order has such an id
 		return answer{}, s.missingOrder(c.companyID, orderID)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	stored, err := s.deps.Database.Order(ctx, c.companyID, orderID)
 	if err != nil {
 		return answer{}, missing(err, s.missingOrder(c.companyID, orderID))
@@ -107,7 +105,7 @@ func (s *Server) getOrder(_ http.ResponseWriter, r *http.Request, c caller) (ans
 }
 
 // listOrders is GET /orders.
-func (s *Server) listOrders(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listOrders(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	query := r.URL.Query()
 	o := queryObject(query)
 	filter := readOrderFilter(o, query)
@@ -116,8 +114,6 @@ func (s *Server) listOrders(_ http.ResponseWriter, r *http.Request, c caller) (a
 		return answer{}, err
 	}
 	filter.After, filter.Limit = q.after, q.limit+1
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	list, err := s.deps.Database.Orders(ctx, c.companyID, filter)
 	if err != nil {
 		return answer{}, err

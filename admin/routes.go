@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -27,7 +28,32 @@ type route struct {
 	path   string
 	scope  account.Scope // empty: the operation checks it, by what is asked
 	rate   rateClass
-	handle func(w http.ResponseWriter, r *http.Request, c caller) (answer, error)
+	handle handler
+}
+
+// handler runs an operation.
+type handler func(w http.ResponseWriter, r *http.Request, c caller) (answer, error)
+
+// takes is the handler of an operation whose body is one object. ctx ends in time.
+func (s *Server) takes(do func(ctx context.Context, r *http.Request, c caller, o object) (answer, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+		o, err := readObject(w, r)
+		if err != nil {
+			return answer{}, err
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+		defer cancel()
+		return do(ctx, r, c, o)
+	}
+}
+
+// reads is the handler of an operation without a body. ctx ends in time.
+func (s *Server) reads(do func(ctx context.Context, r *http.Request, c caller) (answer, error)) handler {
+	return func(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+		ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
+		defer cancel()
+		return do(ctx, r, c)
+	}
 }
 
 // writes reports whether the operation changes anything.
@@ -49,36 +75,36 @@ func (s *Server) routes() []route {
 		{http.MethodDelete, "/influencers/costs", account.WriteInfluencers, ruleRate, s.makes(s.deleteInfluencerCost)},
 		{http.MethodPost, "/influencers/coupons", account.WriteInfluencers, ruleRate, s.makes(s.createCoupon)},
 		{http.MethodDelete, "/influencers/coupons", account.WriteInfluencers, ruleRate, s.makes(s.deleteCoupon)},
-		{http.MethodGet, "/costs", account.ReadCosts, ruleRate, s.listCosts},
-		{http.MethodPost, "/costs", account.WriteCosts, ruleRate, s.createCost},
-		{http.MethodPut, "/costs", account.WriteCosts, ruleRate, s.updateCost},
-		{http.MethodDelete, "/costs", account.WriteCosts, ruleRate, s.deleteCost},
-		{http.MethodGet, "/costs/historical", account.ReadCosts, ruleRate, s.costHistory},
+		{http.MethodGet, "/costs", account.ReadCosts, ruleRate, s.reads(s.listCosts)},
+		{http.MethodPost, "/costs", account.WriteCosts, ruleRate, s.takes(s.createCost)},
+		{http.MethodPut, "/costs", account.WriteCosts, ruleRate, s.takes(s.updateCost)},
+		{http.MethodDelete, "/costs", account.WriteCosts, ruleRate, s.takes(s.deleteCost)},
+		{http.MethodGet, "/costs/historical", account.ReadCosts, ruleRate, s.reads(s.costHistory)},
 		{http.MethodPost, "/order", account.WriteOrders, ingestRate, s.postOrder},
-		{http.MethodGet, "/order/{orderId}/attribution", account.ReadInfluencers, ruleRate, s.orderAttribution},
+		{http.MethodGet, "/order/{orderId}/attribution", account.ReadInfluencers, ruleRate, s.reads(s.orderAttribution)},
 		{http.MethodPost, "/order/{orderId}/evidence", account.WriteEvidence, ruleRate, s.makes(s.decideEvidence)},
 		{http.MethodPost, "/order/{orderId}/assignment", account.AssignOrders, ruleRate, s.makes(s.assignOrder)},
 		{http.MethodPost, "/erasures", account.EraseCustomers, ruleRate, s.makes(s.erase)},
-		{http.MethodGet, "/erasures/{id}", account.EraseCustomers, ruleRate, s.getErasure},
+		{http.MethodGet, "/erasures/{id}", account.EraseCustomers, ruleRate, s.reads(s.getErasure)},
 		{http.MethodPost, exportPath, account.ExportCustomers, ruleRate, s.export},
 		{http.MethodPost, previewPath, "", ruleRate, s.preview},
 		{http.MethodPost, "/product", account.WriteProducts, ingestRate, s.postProduct},
-		{http.MethodGet, "/order/{orderId}", account.ReadReports, ruleRate, s.getOrder},
+		{http.MethodGet, "/order/{orderId}", account.ReadReports, ruleRate, s.reads(s.getOrder)},
 		{http.MethodPost, ordersPath, account.WriteOrders, bulkRate, s.postOrders},
-		{http.MethodGet, ordersPath, account.ReadReports, ruleRate, s.listOrders},
-		{http.MethodGet, "/products", account.ReadReports, ruleRate, s.listProducts},
-		{http.MethodGet, "/payouts", account.ReadReports, ruleRate, s.listPayouts},
-		{http.MethodGet, "/ledger", account.ReadReports, ruleRate, s.listLedger},
-		{http.MethodPost, "/ledger", account.WriteLedger, ruleRate, s.addEntry},
-		{http.MethodPost, "/statements", account.WriteInfluencers, ruleRate, s.closeStatements},
-		{http.MethodGet, "/statements", account.ReadReports, ruleRate, s.listStatements},
-		{http.MethodGet, "/statements/{id}", account.ReadReports, ruleRate, s.getStatement},
-		{http.MethodPost, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.payStatement},
-		{http.MethodDelete, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.undoPayment},
-		{http.MethodPut, "/statements/{id}/withholdings", account.WriteInfluencers, ruleRate, s.withhold},
-		{http.MethodPost, "/statements/{id}/link", account.WriteInfluencers, ruleRate, s.linkStatement},
+		{http.MethodGet, ordersPath, account.ReadReports, ruleRate, s.reads(s.listOrders)},
+		{http.MethodGet, "/products", account.ReadReports, ruleRate, s.reads(s.listProducts)},
+		{http.MethodGet, "/payouts", account.ReadReports, ruleRate, s.reads(s.listPayouts)},
+		{http.MethodGet, "/ledger", account.ReadReports, ruleRate, s.reads(s.listLedger)},
+		{http.MethodPost, "/ledger", account.WriteLedger, ruleRate, s.takes(s.addEntry)},
+		{http.MethodPost, "/statements", account.WriteInfluencers, ruleRate, s.takes(s.closeStatements)},
+		{http.MethodGet, "/statements", account.ReadReports, ruleRate, s.reads(s.listStatements)},
+		{http.MethodGet, "/statements/{id}", account.ReadReports, ruleRate, s.reads(s.getStatement)},
+		{http.MethodPost, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.takes(s.payStatement)},
+		{http.MethodDelete, "/statements/{id}/payment", account.WriteInfluencers, ruleRate, s.takes(s.undoPayment)},
+		{http.MethodPut, "/statements/{id}/withholdings", account.WriteInfluencers, ruleRate, s.takes(s.withhold)},
+		{http.MethodPost, "/statements/{id}/link", account.WriteInfluencers, ruleRate, s.takes(s.linkStatement)},
 		{http.MethodGet, "/reports/signs", account.ReadReports, ruleRate, s.listSigns},
-		{http.MethodGet, keyPath, "", ruleRate, s.getKey},
+		{http.MethodGet, keyPath, "", ruleRate, s.reads(s.getKey)},
 	}, slices.Concat(s.reportRoutes(), s.webhookRoutes(), s.conversionRoutes())...)
 }
 

@@ -114,18 +114,12 @@ const maxStatementLines = 1000
 
 // closeStatements is POST /statements: asks for a statement of each influencer and
 // currency. The processor closes them.
-func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) closeStatements(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	asked := commerce.Closing{EndDate: required(o, "end_date", day), InfluencerID: optional(o, "influencer_id", given).Value}
 	o.bad.AddAll(asked.Check())
 	if err := o.broken(); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	list, err := s.deps.Database.AskStatements(ctx, c.author(s.now()), asked, s.random)
 	switch {
 	case errors.Is(err, commerce.ErrFutureDay):
@@ -145,11 +139,7 @@ func (s *Server) closeStatements(w http.ResponseWriter, r *http.Request, c calle
 }
 
 // payStatement is POST /statements/{id}/payment.
-func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) payStatement(ctx context.Context, r *http.Request, c caller, o object) (answer, error) {
 	payment := commerce.StatementPayment{StatementID: strings.ToLower(r.PathValue("id")), PaidAt: required(o, "paid_at", timestamp),
 		Reference: required(o, "reference", text)}
 	o.bad.AddAll(payment.Check(s.now()))
@@ -159,22 +149,14 @@ func (s *Server) payStatement(w http.ResponseWriter, r *http.Request, c caller) 
 	if !uuidtext.Is(payment.StatementID) {
 		return answer{}, noStatement()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	return s.answerPaid(ctx, c.companyID, s.deps.Database.PayStatement(ctx, c.author(s.now()), payment))
 }
 
 // withhold is PUT /statements/{id}/withholdings.
-func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) withhold(ctx context.Context, r *http.Request, c caller, o object) (answer, error) {
 	id := strings.ToLower(r.PathValue("id"))
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
-	var statement commerce.Statement
-	if err = commerce.ErrNotFound; uuidtext.Is(id) {
+	statement, err := commerce.Statement{}, commerce.ErrNotFound
+	if uuidtext.Is(id) {
 		statement, err = s.deps.Database.Statement(ctx, c.companyID, id)
 	}
 	if statement.Currency == "" { // there is none: what is wrong with the body is told first
@@ -202,11 +184,7 @@ func (s *Server) withhold(w http.ResponseWriter, r *http.Request, c caller) (ans
 }
 
 // undoPayment is DELETE /statements/{id}/payment.
-func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) undoPayment(ctx context.Context, r *http.Request, c caller, o object) (answer, error) {
 	undo := commerce.PaymentUndo{StatementID: strings.ToLower(r.PathValue("id")), Reason: required(o, "reason", text)}
 	o.bad.AddAll(undo.Check())
 	if err := o.broken(); err != nil {
@@ -215,8 +193,6 @@ func (s *Server) undoPayment(w http.ResponseWriter, r *http.Request, c caller) (
 	if !uuidtext.Is(undo.StatementID) {
 		return answer{}, noStatement()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	return s.answerPaid(ctx, c.companyID, s.deps.Database.UndoPayment(ctx, c.author(s.now()), undo))
 }
 
@@ -251,7 +227,7 @@ func (s *Server) answerPaid(ctx context.Context, companyID string, err error) (a
 func noStatement() *problem { return notFound("there is no statement with that id") }
 
 // listStatements is GET /statements.
-func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) listStatements(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, commerce.ParseStatementCursor)
 	filter := commerce.StatementFilter{InfluencerID: optional(q.object, "influencer_id", given).Value,
 		State: optional(q.object, "state", word).Value}
@@ -259,8 +235,6 @@ func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	list, err := s.deps.Database.Statements(ctx, c.companyID, filter, q.after, q.limit+1)
 	if err != nil {
 		return answer{}, err
@@ -278,7 +252,7 @@ func (s *Server) listStatements(_ http.ResponseWriter, r *http.Request, c caller
 }
 
 // getStatement is GET /statements/{id}, with a page of its lines.
-func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (s *Server) getStatement(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	query, id := r.URL.Query(), strings.ToLower(r.PathValue("id"))
 	q := readPage(queryObject(query), query, maxStatementLines, maxStatementLines, parseOrderCursor)
 	if err := brokenRules(q.bad); err != nil {
@@ -287,8 +261,6 @@ func (s *Server) getStatement(_ http.ResponseWriter, r *http.Request, c caller) 
 	if !uuidtext.Is(id) {
 		return answer{}, noStatement()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	statement, err := s.deps.Database.Statement(ctx, c.companyID, id)
 	if err != nil {
 		return answer{}, missing(err, noStatement())

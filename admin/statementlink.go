@@ -19,11 +19,7 @@ type statementLink struct {
 
 // linkStatement is POST /statements/{id}/link: makes a signed link that shows the
 // influencer the statement without a log-in.
-func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) linkStatement(ctx context.Context, r *http.Request, c caller, o object) (answer, error) {
 	days := int64(statementlink.Days)
 	if given := optional(o, "days", integer); given.Valid {
 		if days = given.Value; days < 1 || days > statementlink.MostDays {
@@ -38,8 +34,6 @@ func (s *Server) linkStatement(w http.ResponseWriter, r *http.Request, c caller)
 	if s.deps.Links == nil || !uuidtext.Is(id) {
 		return answer{}, noStatement()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	statement, err := s.deps.Database.Statement(ctx, c.companyID, id)
 	var number int64
 	if err == nil {

@@ -41,8 +41,8 @@ func (s *Server) webhookRoutes() []route {
 		states: commerce.MessageStates, noun: "webhook endpoint", disabled: codeWebhookDisabled, full: codeWebhookFull,
 		record: func(e *commerce.Endpoint) (any, error) { return recordEndpoint(e), nil }}
 	return append(k.routes(),
-		route{http.MethodGet, k.path, k.read, ruleRate, s.listEndpoints},
-		route{http.MethodPost, k.path, k.write, ruleRate, s.addEndpoint},
+		route{http.MethodGet, k.path, k.read, ruleRate, s.reads(s.listEndpoints)},
+		route{http.MethodPost, k.path, k.write, ruleRate, s.takes(s.addEndpoint)},
 		route{http.MethodPut, k.one(), k.write, ruleRate, k.of(s.changeEndpoint)},
 		route{http.MethodPost, k.one() + "/secret", k.write, ruleRate, k.of(s.rotateSecret)})
 }
@@ -54,11 +54,11 @@ func (k receivers) one() string { return k.path + "/{id}" }
 func (k receivers) routes() []route {
 	one := k.one()
 	return []route{
-		{http.MethodGet, one, k.read, ruleRate, k.get},
+		{http.MethodGet, one, k.read, ruleRate, k.reads(k.get)},
 		{http.MethodDelete, one, k.write, ruleRate, k.in(endpointSteps, k.removeEndpoint)},
 		{http.MethodPost, one + "/test", k.write, ruleRate, k.of(k.testEndpoint)},
 		{http.MethodPost, one + "/replay", k.write, ruleRate, k.in(endpointSteps, k.replayEndpoint)},
-		{http.MethodGet, one + "/messages", k.read, ruleRate, k.messages},
+		{http.MethodGet, one + "/messages", k.read, ruleRate, k.reads(k.messages)},
 		{http.MethodPost, one + "/messages/{sequence}/resend", k.write, ruleRate, k.resend},
 	}
 }
@@ -125,9 +125,7 @@ type replayedRecord struct {
 }
 
 // listEndpoints is GET /webhooks: all of them, at most commerce.MaxEndpoints.
-func (s *Server) listEndpoints(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
+func (s *Server) listEndpoints(ctx context.Context, _ *http.Request, c caller) (answer, error) {
 	list, err := s.deps.Database.Endpoints(ctx, c.companyID)
 	if err != nil {
 		return answer{}, err
@@ -140,9 +138,7 @@ func (s *Server) listEndpoints(_ http.ResponseWriter, r *http.Request, c caller)
 }
 
 // get is GET /webhooks/{id}.
-func (k receivers) get(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), k.config.DependencyTimeout)
-	defer cancel()
+func (k receivers) get(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	e, err := k.endpoint(ctx, c, r.PathValue("id"))
 	if err != nil {
 		return answer{}, err
@@ -216,22 +212,17 @@ func eventTypes(value any) ([]commerce.EventType, *fault) {
 }
 
 // addEndpoint is POST /webhooks.
-func (s *Server) addEndpoint(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
-	o, err := readObject(w, r)
-	if err != nil {
-		return answer{}, err
-	}
+func (s *Server) addEndpoint(ctx context.Context, _ *http.Request, c caller, o object) (answer, error) {
 	e := commerce.Endpoint{Name: strings.TrimSpace(required(o, "name", text)), URL: required(o, "url", text),
 		Types: optional(o, "types", eventTypes).Or(commerce.EventTypes), Active: true}
 	e.Check(o.bad)
-	if err := o.broken(); err != nil {
+	err := o.broken()
+	if err == nil {
+		e.ID, err = commerce.NewID(s.random, commerce.EndpointPrefix)
+	}
+	if err != nil {
 		return answer{}, err
 	}
-	if e.ID, err = commerce.NewID(s.random, commerce.EndpointPrefix); err != nil {
-		return answer{}, err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), s.config.DependencyTimeout)
-	defer cancel()
 	return s.withSecret(ctx, c, e.ID, func(sealed commerce.SealedSecret) error {
 		err := s.deps.Database.AddEndpoint(ctx, c.author(s.now()), e, sealed)
 		if errors.Is(err, commerce.ErrTooManyEndpoints) {
@@ -275,12 +266,12 @@ type endpointDo func(ctx context.Context, c caller, id string, o object) (answer
 const endpointSteps = 8 * time.Second
 
 // of is the handler of a route that does something with one of this kind. A body without fields may be left out.
-func (k receivers) of(do endpointDo) func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (k receivers) of(do endpointDo) handler {
 	return k.in(0, do)
 }
 
 // in is of, of what may take longer than a wait for a dependency.
-func (k receivers) in(limit time.Duration, do endpointDo) func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (k receivers) in(limit time.Duration, do endpointDo) handler {
 	return func(w http.ResponseWriter, r *http.Request, c caller) (answer, error) {
 		o, err := readMaybe(w, r)
 		if err != nil {
@@ -372,7 +363,7 @@ func (k receivers) resend(w http.ResponseWriter, r *http.Request, c caller) (ans
 }
 
 // messages is GET /webhooks/{id}/messages: the newest first.
-func (k receivers) messages(_ http.ResponseWriter, r *http.Request, c caller) (answer, error) {
+func (k receivers) messages(ctx context.Context, r *http.Request, c caller) (answer, error) {
 	q := readListQuery(r, parseSequence)
 	state := optional(q.object, "state", word).Value
 	if state != "" {
@@ -381,8 +372,6 @@ func (k receivers) messages(_ http.ResponseWriter, r *http.Request, c caller) (a
 	if err := brokenRules(q.bad); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), k.config.DependencyTimeout)
-	defer cancel()
 	e, err := k.endpoint(ctx, c, r.PathValue("id"))
 	if err != nil {
 		return answer{}, err
