@@ -11,11 +11,7 @@ import (
 	"github.com/tributary-io/tributary/internal/wire"
 )
 
-func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	category := strings.TrimSpace(r.PostForm.Get("category"))
 	if bad := commerce.CheckCategory(i.Name, category); bad.Any() {
 		s.showInfluencer(w, r, v, http.StatusUnprocessableEntity, influencerPage{Alert: site.ViolationText(v.Lang, bad.List[0])})
@@ -28,13 +24,9 @@ func (s *Pages) changeCategory(w http.ResponseWriter, r *http.Request, v site.Re
 	s.back(w, r, v, "influencer_saved")
 }
 
-func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f := s.linksForm(v, r.PostForm)
-	_, ok = s.tryRegister(w, r, v, f, s.influencerHere(v, i),
+	_, ok := s.tryRegister(w, r, v, f, s.influencerHere(v, i),
 		commerce.Registration{Name: i.Name, Campaign: strings.TrimSpace(r.PostForm.Get("campaign")), Links: typedLinks(r.PostForm.Get("links"))})
 	switch {
 	case !ok:
@@ -45,11 +37,7 @@ func (s *Pages) addLinks(w http.ResponseWriter, r *http.Request, v site.Request)
 	}
 }
 
-func (s *Pages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) addCoupon(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f := s.couponForm(v, i, r.PostForm)
 	asked := commerce.NewCoupon{CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id")), CouponTerms: typedCoupon(r, f)}
 	f.Refuse(asked.Check(), couponNames)
@@ -69,11 +57,7 @@ func (s *Pages) campaignOf(i commerce.Influencer, id string) string {
 	return ""
 }
 
-func (s *Pages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	campaign, code := s.campaignOf(i, r.PostForm.Get("campaign_id")), r.PostForm.Get("code")
 	if campaign == "" || !commerce.IsID(code) {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
@@ -85,11 +69,7 @@ func (s *Pages) removeCoupon(w http.ResponseWriter, r *http.Request, v site.Requ
 	})
 }
 
-func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f := s.agreementForm(v, i, r.PostForm)
 	asked := commerce.NewCost{InfluencerRef: commerce.InfluencerRef{Name: i.Name, CampaignID: s.campaignOf(i, r.PostForm.Get("campaign_id"))},
 		CostTerms: s.typedCost(r, v, f)}
@@ -108,11 +88,7 @@ func (s *Pages) addCost(w http.ResponseWriter, r *http.Request, v site.Request) 
 	})
 }
 
-func (s *Pages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	cost := r.PostForm.Get("cost")
 	if !slices.ContainsFunc(i.Costs, func(c commerce.Cost) bool { return c.CostID == cost }) {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")
@@ -122,11 +98,7 @@ func (s *Pages) removeInfluencerCost(w http.ResponseWriter, r *http.Request, v s
 }
 
 // archive ends an influencer's links, coupons and costs, or those of one campaign.
-func (s *Pages) archive(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) archive(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	campaign := r.PostForm.Get("campaign_id")
 	if campaign != s.campaignOf(i, campaign) {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_influencer")

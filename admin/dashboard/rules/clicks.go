@@ -114,11 +114,7 @@ func (s *Pages) unprovenForm(v site.Request, now string, typed map[string][]stri
 }
 
 // setUnproven changes what is done with one influencer's links that nothing proves.
-func (s *Pages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f, unproven := s.unprovenForm(v, "", r.PostForm), r.PostForm.Get("own_unproven")
 	if unproven != ownSetting && !slices.Contains(commerce.UnprovenRules, unproven) {
 		f.Fail("own_unproven", v.Lang.T("form.choose"))
@@ -138,11 +134,7 @@ func (s *Pages) setUnproven(w http.ResponseWriter, r *http.Request, v site.Reque
 }
 
 // linkCode is the QR code of a short link, as SVG.
-func (s *Pages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) linkCode(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	address := ""
 	for _, link := range i.Links {
 		if link.Code == r.URL.Query().Get("code") {

@@ -64,11 +64,7 @@ var detailNames = map[string]string{"details.email": "email", "details.phone": "
 	"details.pix.type": "pix_type", "details.pix.key": "pix_key", "details.handles": "handles", "details.notes": "notes"}
 
 // setDetails saves what is known of an influencer's person.
-func (s *Pages) setDetails(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) setDetails(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 	if err != nil {
 		s.Unavailable(w, r, err)

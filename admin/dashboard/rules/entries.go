@@ -75,11 +75,7 @@ func (s *Pages) typedEntry(r *http.Request, v site.Request, influencerID string,
 }
 
 // addEntry adds a manual entry, as POST /ledger does. It is said back before it is saved.
-func (s *Pages) addEntry(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) addEntry(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f, err := s.entryForm(v, r.PostForm)
 	if err != nil || s.addsEntry == nil {
 		s.Unavailable(w, r, errors.Join(err, commerce.ErrUnavailable))

@@ -252,6 +252,16 @@ func (s *Pages) influencerOf(w http.ResponseWriter, r *http.Request, v site.Requ
 	return i, true
 }
 
+// ofOne is the handler of a page or form of one influencer: the one that its address names.
+func (s *Pages) ofOne(handle func(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer),
+) func(w http.ResponseWriter, r *http.Request, v site.Request) {
+	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
+		if i, ok := s.influencerOf(w, r, v); ok {
+			handle(w, r, v, i)
+		}
+	}
+}
+
 // Units of the timeline's SVG, and the days that it shows around today.
 const (
 	timelineWidth  = 1000

@@ -19,11 +19,7 @@ func renameForm(v site.Request, i commerce.Influencer, typed map[string][]string
 }
 
 // rename gives an influencer another name, once it was shown what that moves.
-func (s *Pages) rename(w http.ResponseWriter, r *http.Request, v site.Request) {
-	i, ok := s.influencerOf(w, r, v)
-	if !ok {
-		return
-	}
+func (s *Pages) rename(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer) {
 	f, name := renameForm(v, i, r.PostForm), strings.TrimSpace(r.PostForm.Get("new_name"))
 	f.Stored = renameForm(v, i, nil)
 	if name == i.Name {

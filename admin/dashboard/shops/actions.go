@@ -15,13 +15,20 @@ import (
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
-// handler is site.Route.Handle.
-type handler = func(w http.ResponseWriter, r *http.Request, v site.Request)
+// handler is site.Route.Handle of a form of one connection.
+type handler = func(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection)
+
+// ofOne is the route of a form of one connection: the one that its field id names.
+func (s *Pages) ofOne(path string, handle handler) site.Route {
+	return site.Route{Pattern: "POST " + path, Owner: true, Handle: func(w http.ResponseWriter, r *http.Request, v site.Request) {
+		if c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id")); ok {
+			handle(w, r, v, c)
+		}
+	}}
+}
 
 func (s *Pages) actionRoutes() []site.Route {
-	route := func(name string, handle handler) site.Route {
-		return site.Route{Pattern: "POST " + site.ShopsPath + "/" + name, Owner: true, Handle: handle}
-	}
+	route := func(name string, handle handler) site.Route { return s.ofOne(site.ShopsPath+"/"+name, handle) }
 	return []site.Route{
 		route("start", s.start), route("change", s.change), route("answer", s.answer), route("backfill", s.backfill),
 		route("pause", s.does("shop_paused", Database.PauseConnection)),
@@ -33,11 +40,7 @@ func (s *Pages) actionRoutes() []site.Route {
 
 // does is a form that does one thing to a connection; the page then says so by the text "done.<what>".
 func (s *Pages) does(what string, do func(db Database, ctx context.Context, author commerce.Author, id string) error) handler {
-	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
-		c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-		if !ok {
-			return
-		}
+	return func(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 		if err := do(s.db, r.Context(), s.Author(v), c.ID); err != nil {
 			s.refuseAction(w, r, v, c.ID, err)
 			return
@@ -52,19 +55,13 @@ func (s *Pages) does(what string, do func(db Database, ctx context.Context, auth
 
 // asks is a form that gives the service a task without a question.
 func (s *Pages) asks(kind string) handler {
-	return func(w http.ResponseWriter, r *http.Request, v site.Request) {
-		if c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id")); ok {
-			s.addTask(w, r, v, commerce.ConnectTask{ConnectionID: c.ID, Kind: kind})
-		}
+	return func(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
+		s.addTask(w, r, v, commerce.ConnectTask{ConnectionID: c.ID, Kind: kind})
 	}
 }
 
 // answer notes that the owner did what a customer asked the shop for.
-func (s *Pages) answer(w http.ResponseWriter, r *http.Request, v site.Request) {
-	c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-	if !ok {
-		return
-	}
+func (s *Pages) answer(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 	err := s.db.AnswerShopRequest(r.Context(), s.Author(v), c.ID, r.PostForm.Get("request"))
 	if err != nil && !errors.Is(err, commerce.ErrNotFound) { // one that is not there any more is done
 		s.refuseAction(w, r, v, c.ID, err)
@@ -121,11 +118,7 @@ func (s *Pages) firstDay(ctx context.Context, v site.Request, c commerce.Connect
 }
 
 // start connects a shop that was tested.
-func (s *Pages) start(w http.ResponseWriter, r *http.Request, v site.Request) {
-	c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-	if !ok {
-		return
-	}
+func (s *Pages) start(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 	f := startForm(v, r.PostForm, "")
 	start := commerce.ConnectionStart{ID: c.ID, Version: c.Version, Days: readDays(v, f, r.PostForm.Get("days"), 0),
 		CommissionsFrom: s.readFrom(v, f)}
@@ -209,11 +202,7 @@ func changeForm(v site.Request, c commerce.Connection, typed map[string][]string
 	return f
 }
 
-func (s *Pages) change(w http.ResponseWriter, r *http.Request, v site.Request) {
-	c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-	if !ok {
-		return
-	}
+func (s *Pages) change(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 	f := changeForm(v, c, r.PostForm)
 	seconds, err := strconv.Atoi(r.PostForm.Get("poll_every"))
 	asked := commerce.ConnectionChange{ID: c.ID, PollEvery: time.Duration(seconds) * time.Second, CommissionsFrom: s.readFrom(v, f)}
@@ -261,11 +250,7 @@ func earlierForm(v site.Request, typed map[string][]string) *site.Form {
 }
 
 // backfill reads earlier orders again.
-func (s *Pages) backfill(w http.ResponseWriter, r *http.Request, v site.Request) {
-	c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-	if !ok {
-		return
-	}
+func (s *Pages) backfill(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 	f := earlierForm(v, r.PostForm)
 	asked := commerce.BackfillAsked{Days: readDays(v, f, r.PostForm.Get("days"), 1)}
 	if f.Failed() {

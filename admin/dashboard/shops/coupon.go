@@ -25,7 +25,7 @@ type couponPage struct {
 
 func (s *Pages) couponRoutes() []site.Route {
 	path := site.ShopsPath + "/coupon"
-	return []site.Route{{Pattern: "GET " + path, Owner: true, Handle: s.coupon}, {Pattern: "POST " + path, Owner: true, Handle: s.makeCoupon}}
+	return []site.Route{{Pattern: "GET " + path, Owner: true, Handle: s.coupon}, s.ofOne(path, s.makeCoupon)}
 }
 
 func shopCouponPath(companyID, id string) string {
@@ -66,11 +66,7 @@ func (s *Pages) showCoupon(w http.ResponseWriter, r *http.Request, v site.Reques
 }
 
 // makeCoupon shows all of the coupon first. Only then it is a task for the service, which writes it to the shop.
-func (s *Pages) makeCoupon(w http.ResponseWriter, r *http.Request, v site.Request) {
-	c, ok := s.connectionOf(w, r, v, r.PostForm.Get("id"))
-	if !ok {
-		return
-	}
+func (s *Pages) makeCoupon(w http.ResponseWriter, r *http.Request, v site.Request, c commerce.Connection) {
 	f := couponForm(v, c, r.PostForm)
 	asked := s.readCoupon(v, c, f, r.PostForm)
 	step := r.PostForm.Get("step")
