@@ -261,9 +261,7 @@ func (s *Pages) peopleFile(ctx context.Context, _ *http.Request, v site.Request,
 		return err
 	}
 	for _, m := range members {
-		if err := f.Add(m.PersonID, m.Email, m.Role, site.MomentText(m.LastSeen), ""); err != nil {
-			return err
-		}
+		f.Add(m.PersonID, m.Email, m.Role, site.MomentText(m.LastSeen), "")
 	}
 	open, err := s.db.Invitations(ctx, v.Current.StoreID, s.Now())
 	if err != nil {
@@ -273,9 +271,7 @@ func (s *Pages) peopleFile(ctx context.Context, _ *http.Request, v site.Request,
 		if i.Reset() { // of somebody who is listed already
 			continue
 		}
-		if err := f.Add("", i.Email, i.Role, "", site.MomentText(i.ExpiresAt)); err != nil {
-			return err
-		}
+		f.Add("", i.Email, i.Role, "", site.MomentText(i.ExpiresAt))
 	}
 	return nil
 }

@@ -39,37 +39,30 @@ func (s *Pages) ordersFile(ctx context.Context, r *http.Request, v site.Request,
 	}
 	filter := page.filter(query.Get("status"))
 	filter.Limit = site.RowsPerRead
-	for {
+	return f.AddPages(func() (int, error) {
 		found, err := s.db.Orders(ctx, v.Current.CompanyID, filter)
 		if err != nil || len(found) == 0 {
-			return err
+			return 0, err
 		}
 		ids := make([]string, 0, len(found))
 		for _, o := range found {
 			ids = append(ids, storedOrderID(o))
 		}
 		sales, err := s.db.SalesOf(ctx, v.Current.CompanyID, ids)
-		if err != nil {
-			return err
-		}
 		for _, sale := range sales {
 			earned, expected := sale.CommissionMinor, int64(0)
 			if sale.Status == commerce.OrderPending {
 				earned, expected = 0, earned
 			}
-			if err := f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency,
+			f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Day, statusWord(sale.Status), sale.Currency,
 				site.MinorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency),
 				sale.DiscountCode, sale.InfluencerID, sale.Influencer, sale.Campaign, string(sale.Evidence),
 				site.MinorText(decimal.NewFromInt(earned), sale.Currency), site.MinorText(decimal.NewFromInt(expected), sale.Currency),
-				site.MinorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test)); err != nil {
-				return err
-			}
-		}
-		if len(found) < site.RowsPerRead {
-			return nil
+				site.MinorText(decimal.NewFromInt(sale.FixedBRLMinor), commerce.BRL), sale.WaitsFor, strconv.FormatBool(sale.Test))
 		}
 		filter.After = commerce.Cursor{At: found[len(found)-1].CreatedAt, OrderID: ids[len(ids)-1]}
-	}
+		return len(found), err
+	})
 }
 
 func statusWord(status int) string {
@@ -81,49 +74,35 @@ func statusWord(status int) string {
 
 func (s *Pages) payoutsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	var after commerce.BalanceCursor
-	for {
+	return f.AddPages(func() (int, error) {
 		list, err := s.db.Balances(ctx, v.Current.CompanyID, s.DayOf(v), after, site.RowsPerRead)
-		if err != nil {
-			return err
-		}
 		for _, b := range list {
-			if err := f.Add(b.InfluencerID, b.Influencer, b.Currency, site.MinorText(b.ExpectedMinor, b.Currency),
+			f.Add(b.InfluencerID, b.Influencer, b.Currency, site.MinorText(b.ExpectedMinor, b.Currency),
 				site.MinorText(b.ReviewMinor, b.Currency),
 				site.MinorText(b.HeldMinor, b.Currency),
 				site.MinorText(b.PayableMinor, b.Currency), site.MinorText(b.PaidMinor, b.Currency),
-				site.MinorText(b.WithheldMinor, b.Currency)); err != nil {
-				return err
-			}
+				site.MinorText(b.WithheldMinor, b.Currency))
+			after = b.Cursor()
 		}
-		if len(list) < site.RowsPerRead {
-			return nil
-		}
-		after = list[len(list)-1].Cursor()
-	}
+		return len(list), err
+	})
 }
 
 func (s *Pages) reviewsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
 	var before commerce.Cursor
-	for {
+	return f.AddPages(func() (int, error) {
 		list, err := s.db.Reviews(ctx, v.Current.CompanyID, before, site.RowsPerRead)
-		if err != nil {
-			return err
-		}
 		for _, review := range list {
 			sale := review.Sale
-			if err := f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Currency,
+			f.Add(sale.OrderID, sale.Name, site.MomentText(sale.CreatedAt), sale.Currency,
 				site.MinorText(decimal.NewFromInt(sale.TotalMinor), sale.Currency), review.InfluencerID, review.Influencer,
 				site.MinorText(decimal.NewFromInt(review.CommissionMinor), sale.Currency),
 				site.MinorText(decimal.NewFromInt(review.FixedBRLMinor), commerce.BRL),
-				review.Reason); err != nil {
-				return err
-			}
+				review.Reason)
+			before = commerce.Cursor{At: sale.CreatedAt, OrderID: sale.OrderID}
 		}
-		if len(list) < site.RowsPerRead {
-			return nil
-		}
-		before = commerce.Cursor{At: list[len(list)-1].Sale.CreatedAt, OrderID: list[len(list)-1].Sale.OrderID}
-	}
+		return len(list), err
+	})
 }
 
 func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
@@ -132,26 +111,19 @@ func (s *Pages) statementsFile(ctx context.Context, r *http.Request, v site.Requ
 		return site.ErrBadAddress
 	}
 	var after commerce.StatementCursor
-	for {
+	return f.AddPages(func() (int, error) {
 		list, err := s.db.Statements(ctx, v.Current.CompanyID, filter, after, site.RowsPerRead)
-		if err != nil {
-			return err
-		}
 		for _, st := range list {
 			opening, total := site.MinorText(st.OpeningMinor, st.Currency), site.MinorText(st.TotalMinor, st.Currency)
 			withheld, net := site.MinorText(st.WithheldMinor, st.Currency), site.MinorText(st.NetMinor(), st.Currency)
 			if st.State == commerce.StatementClosing { // not known yet
 				opening, total, withheld, net = "", "", "", ""
 			}
-			if err := f.Add(st.NumberText(), st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
+			f.Add(st.NumberText(), st.StatementID, st.InfluencerID, st.Influencer, st.Currency, st.StartDate, st.EndDate, st.State,
 				strconv.FormatInt(st.Lines, 10), opening, total, withheld, net, st.WithheldText(), st.Invoice,
-				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference); err != nil {
-				return err
-			}
+				strconv.FormatBool(st.Carried), site.MomentText(st.PaidAt), st.Reference)
+			after = st.Cursor()
 		}
-		if len(list) < site.RowsPerRead {
-			return nil
-		}
-		after = list[len(list)-1].Cursor()
-	}
+		return len(list), err
+	})
 }

@@ -221,10 +221,8 @@ func (s *Pages) pixFile(ctx context.Context, _ *http.Request, v site.Request, f 
 		if v.Current.Role != account.RoleOwner {
 			document = commerce.MaskedDocument(document)
 		}
-		if err := f.Add(st.NumberText(), st.Influencer, document, key.Type, key.Key, site.MinorText(st.NetMinor(), st.Currency), st.Currency,
-			st.TxID(), why, st.StatementID); err != nil {
-			return err
-		}
+		f.Add(st.NumberText(), st.Influencer, document, key.Type, key.Key, site.MinorText(st.NetMinor(), st.Currency), st.Currency,
+			st.TxID(), why, st.StatementID)
 	}
 	return nil
 }

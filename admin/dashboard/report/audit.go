@@ -207,19 +207,12 @@ func (s *Pages) auditFile(ctx context.Context, r *http.Request, v site.Request, 
 	if kind != "" && !slices.Contains(auditKinds, kind) {
 		return site.ErrBadAddress
 	}
-	for {
+	return f.AddPages(func() (int, error) {
 		list, err := s.db.AuditLog(ctx, v.Current.CompanyID, before, kind, site.RowsPerRead)
-		if err != nil {
-			return err
-		}
 		for _, e := range list {
-			if err := f.Add(e.ID, site.MomentText(e.At), e.Actor, e.Name, e.Action, e.Subject, e.Detail); err != nil {
-				return err
-			}
+			f.Add(e.ID, site.MomentText(e.At), e.Actor, e.Name, e.Action, e.Subject, e.Detail)
+			before = e.ID
 		}
-		if len(list) < site.RowsPerRead {
-			return nil
-		}
-		before = list[len(list)-1].ID
-	}
+		return len(list), err
+	})
 }

@@ -94,9 +94,7 @@ func (s *Pages) clicksFile(ctx context.Context, r *http.Request, v site.Request,
 	})
 	for _, c := range clicks {
 		_, short := s.shortLink(c.Code)
-		if err := f.Add(c.Day, c.Code, short, links[c.Code].URL, links[c.Code].CampaignID, strconv.FormatInt(c.Clicks, 10)); err != nil {
-			return err
-		}
+		f.Add(c.Day, c.Code, short, links[c.Code].URL, links[c.Code].CampaignID, strconv.FormatInt(c.Clicks, 10))
 	}
 	return nil
 }

@@ -35,19 +35,14 @@ func (s *Pages) influencersFile(ctx context.Context, r *http.Request, v site.Req
 		return err
 	}
 	search.Limit = site.RowsPerRead
-	for {
+	return f.AddPages(func() (int, error) {
 		list, err := s.db.FindInfluencers(ctx, v.Current.CompanyID, search)
-		if err != nil {
-			return err
-		}
-		if err := s.addPartners(ctx, v, f, list, search.Currency); err != nil {
-			return err
-		}
-		if len(list) < site.RowsPerRead {
-			return nil
+		if err == nil {
+			err = s.addPartners(ctx, v, f, list, search.Currency)
 		}
 		search.Offset += len(list)
-	}
+		return len(list), err
+	})
 }
 
 func (s *Pages) costsFile(ctx context.Context, _ *http.Request, v site.Request, f *site.ListFile) error {
@@ -56,10 +51,8 @@ func (s *Pages) costsFile(ctx context.Context, _ *http.Request, v site.Request, 
 		return err
 	}
 	for _, c := range list {
-		if err := f.Add(c.ID, c.Name, c.Category, site.MinorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate,
-			c.EndDate); err != nil {
-			return err
-		}
+		f.Add(c.ID, c.Name, c.Category, site.MinorText(decimal.NewFromInt(c.ValueMinor), commerce.BRL), c.Frequency, c.StartDate,
+			c.EndDate)
 	}
 	return nil
 }
@@ -78,11 +71,9 @@ func (s *Pages) keysFile(ctx context.Context, _ *http.Request, v site.Request, f
 		}
 		slices.Reverse(list) // as on the page
 		for _, k := range list {
-			if err := f.Add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, site.MomentText(k.CreatedAt),
+			f.Add(k.KeyID, k.Name, environment, k.Type, strings.Join(scopeNames(k.Scopes), " "), k.Hint, site.MomentText(k.CreatedAt),
 				site.MomentText(k.LastUsedAt),
-				site.MomentText(k.ExpiresAt), site.MomentText(k.RevokedAt)); err != nil {
-				return err
-			}
+				site.MomentText(k.ExpiresAt), site.MomentText(k.RevokedAt))
 		}
 	}
 	return nil

@@ -47,9 +47,7 @@ func (s *Pages) addPartners(ctx context.Context, v site.Request, f *site.ListFil
 			for c, name := range partnerColumns {
 				cells[c] = row[name]
 			}
-			if err := f.Add(cells...); err != nil {
-				return err
-			}
+			f.Add(cells...)
 		}
 	}
 	return nil

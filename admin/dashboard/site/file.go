@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -37,18 +38,30 @@ const CSVEnding = ".csv"
 type ListFile struct {
 	header []string
 	lines  [][]string
+	err    error // of the first row that could not be added
 }
 
-// Add adds a row. It returns reports.ErrTooManyRows where there is no room for it.
-func (f *ListFile) Add(cells ...string) error {
+// Add adds a row. Where there is no room for it there is no file, but reports.ErrTooManyRows.
+func (f *ListFile) Add(cells ...string) {
 	if len(f.lines) == mostFileRows {
-		return reports.ErrTooManyRows
+		f.err = reports.ErrTooManyRows
+		return
 	}
 	for i, cell := range cells {
 		cells[i] = cellOf(cell)
 	}
 	f.lines = append(f.lines, cells)
-	return nil
+}
+
+// AddPages calls add for each page of a list until one has less than RowsPerRead elements: it adds the page's rows, and returns
+// how many elements it has.
+func (f *ListFile) AddPages(add func() (elements int, err error)) error {
+	for {
+		n, err := add()
+		if err != nil || n < RowsPerRead || f.err != nil {
+			return err
+		}
+	}
 }
 
 // cellOf is a cell that is no formula; a negative number stays one.
@@ -86,7 +99,9 @@ func (s *Site) makeFile(r *http.Request, v Request, header []string, read fileRe
 	}
 	defer end()
 	f := ListFile{header: header}
-	if err := read(r.Context(), r, v, &f); err != nil {
+	err = read(r.Context(), r, v, &f)
+	err = cmp.Or(f.err, err)
+	if err != nil {
 		return nil, err
 	}
 	return reports.WriteCSV(f.header, f.lines), nil
