@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 )
 
@@ -32,7 +33,7 @@ func (s *Server) makes(read changeReader) handler {
 		defer cancel()
 		result, err := made(ctx, c.author(s.now()))
 		if err == nil {
-			signal(s.wake)
+			background.Wake(s.wake)
 		}
 		return result, err
 	}

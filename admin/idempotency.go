@@ -193,7 +193,7 @@ func (s *Server) finish(r *http.Request, operation route, attempt account.Attemp
 	err = attempt.Finish(ctx, data)
 	switch {
 	case err == nil:
-		signal(s.wake)
+		background.Wake(s.wake)
 	case operation.rate.ingests():
 		s.log.WarnContext(r.Context(), "the idempotent answer of accepted orders was not stored", "request_id", requestOf(r).id, "error", err)
 		return nil

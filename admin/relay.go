@@ -84,7 +84,7 @@ func (s *Server) relayWhileHeld(ctx context.Context) error {
 		if published == relayBatch {
 			continue
 		}
-		if !pause(ctx, relayPoll, s.wake) {
+		if !background.SleepOr(ctx, relayPoll, s.wake) {
 			return nil
 		}
 	}
@@ -206,7 +206,7 @@ const (
 // OnKafka waits until what is stored of a company now is on Kafka: whoever pays or decides is told so only then, since a
 // database that is restored from a backup has it no more. It returns commerce.ErrNotOnKafka after 5 seconds.
 func (s *Server) OnKafka(ctx context.Context, companyID string) error {
-	signal(s.wake)
+	background.Wake(s.wake)
 	ctx, cancel := context.WithTimeout(ctx, mostLooking)
 	defer cancel()
 	last, err := s.deps.Database.OutboxWaits(ctx, companyID, 0)
@@ -221,25 +221,4 @@ func (s *Server) OnKafka(ctx context.Context, companyID string) error {
 		return fmt.Errorf("%w: %w", commerce.ErrNotOnKafka, errors.Join(err, ctx.Err()))
 	}
 	return nil
-}
-
-// signal wakes the goroutine that waits on a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// pause waits for a time or until it is woken. It returns false when ctx ended.
-func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-wake:
-	case <-timer.C:
-	}
-	return true
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/identity"
 )
 
@@ -117,13 +118,13 @@ func (s *Server) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	group.Go(func() { s.relay(ctx) })
 	// One goroutine each: none waits for another's statement.
-	group.Go(func() { s.every(ctx, keyRenew, "the API keys in use are not renewed", bounded(s.keys.renew)) })
-	group.Go(func() { s.every(ctx, usedFlush, "the last use of API keys is not stored", flush) })
-	group.Go(func() { s.every(ctx, outboxMeasure, "the outbox is not measured", bounded(s.measureOutbox)) })
-	group.Go(func() { s.every(ctx, forgetEvery, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
+	group.Go(func() { s.every(ctx, keyRenew, nil, "the API keys in use are not renewed", bounded(s.keys.renew)) })
+	group.Go(func() { s.every(ctx, usedFlush, nil, "the last use of API keys is not stored", flush) })
+	group.Go(func() { s.every(ctx, outboxMeasure, nil, "the outbox is not measured", bounded(s.measureOutbox)) })
+	group.Go(func() { s.every(ctx, forgetEvery, nil, "expired answers are not removed", s.forgetAnswers) }) // it bounds each of its steps
 	group.Go(func() { s.keepHashed(ctx) })
 	group.Go(func() {
-		s.everyOrWhen(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
+		s.every(ctx, signsRenew, s.deps.Database.SignsWanted(), "reports of signs are not made anew", s.renewSigns)
 	})
 	group.Wait()
 	// The uses since the last flush. ctx has ended.
@@ -132,27 +133,14 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// every calls do at each interval until ctx ends, and logs what fails.
-func (s *Server) every(ctx context.Context, interval time.Duration, failure string, do func(ctx context.Context) error) {
-	s.everyOrWhen(ctx, interval, nil, failure, do)
-}
-
-// everyOrWhen is every, and calls do also when a signal comes.
-func (s *Server) everyOrWhen(ctx context.Context, interval time.Duration, signal <-chan struct{}, failure string,
+// every calls do at each interval, and when something comes from wake, until ctx ends. It logs what fails.
+func (s *Server) every(ctx context.Context, interval time.Duration, wake <-chan struct{}, failure string,
 	do func(ctx context.Context) error) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		case <-signal:
-		}
+	background.Every(ctx, interval, wake, func() {
 		if err := do(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("postgres: "+failure, "error", err)
 		}
-	}
+	})
 }
 
 // Bounds of a connection, so that a slow client does not hold one for long.
@@ -169,9 +157,9 @@ const (
 // stops the rest. A clean stop is nil. handler is the server itself, or a Mux
 // with it.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
-	group.Go(func() { s.Run(background) })
+	group.Go(func() { s.Run(beside) })
 	defer group.Wait()
 	defer stop()
 

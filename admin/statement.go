@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/reports"
 	"github.com/tributary-io/tributary/internal/uuidtext"
@@ -130,7 +131,7 @@ func (s *Server) closeStatements(ctx context.Context, _ *http.Request, c caller,
 	case err != nil:
 		return answer{}, missing(err, notFound("there is no influencer with that id"))
 	}
-	signal(s.wake)
+	background.Wake(s.wake)
 	refs := make([]statementRef, len(list))
 	for i, statement := range list {
 		refs[i] = statementRef{statement.StatementID, statement.InfluencerID, statement.Currency, statement.State}

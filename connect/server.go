@@ -109,20 +109,15 @@ func (s *Server) Run(ctx context.Context) error {
 
 // every calls do at once and at each interval until ctx ends, and logs what fails.
 func (s *Server) every(ctx context.Context, interval time.Duration, failure string, do func(ctx context.Context) error) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
+	round := func() {
 		limited, cancel := context.WithTimeout(ctx, storeTime)
+		defer cancel()
 		if err := do(limited); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("postgres: "+failure, "error", err)
 		}
-		cancel()
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
 	}
+	round()
+	background.Every(ctx, interval, nil, round)
 }
 
 // offer stores which platforms may be connected, and to which key credentials are sealed. A platform that needs an app of the

@@ -2,38 +2,25 @@ package live
 
 import (
 	"context"
-	"time"
 
 	"github.com/tributary-io/tributary/internal/account"
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // Recheck makes the hub look at once for sockets whose session has ended, or whose
 // person has left the store.
-func (h *Hub) Recheck() {
-	select {
-	case h.ended <- struct{}{}:
-	default:
-	}
-}
+func (h *Hub) Recheck() { background.Wake(h.ended) }
 
 // closeEnded closes the sockets of those who may not look any more, until ctx ends.
 func (h *Hub) closeEnded(ctx context.Context) {
 	if h.deps.Still == nil {
 		return
 	}
-	tick := time.NewTicker(h.config.Check)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-h.ended:
-		}
+	background.Every(ctx, h.config.Check, h.ended, func() {
 		if err := h.closeThoseWhoMayNot(ctx); err != nil && ctx.Err() == nil {
 			h.deps.Log.Warn("live: cannot find out whose sessions have ended, will try again", "error", err)
 		}
-	}
+	})
 }
 
 func (h *Hub) closeThoseWhoMayNot(ctx context.Context) error {

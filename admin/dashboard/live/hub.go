@@ -74,7 +74,7 @@ func (h *Hub) hint(value []byte) {
 			t.hint(id)
 		}
 	}
-	h.wakeUp()
+	background.Wake(h.wake)
 }
 
 func (h *Hub) markBehind() {
@@ -83,15 +83,7 @@ func (h *Hub) markBehind() {
 	for _, t := range h.topics {
 		t.behind = true
 	}
-	h.wakeUp()
-}
-
-// wakeUp makes refreshAll look for work.
-func (h *Hub) wakeUp() {
-	select {
-	case h.wake <- struct{}{}:
-	default:
-	}
+	background.Wake(h.wake)
 }
 
 // refreshAll starts a refresh of each topic that is due, and waits for them all
@@ -175,7 +167,7 @@ func (h *Hub) refresh(ctx context.Context, t *topic) {
 			s.send(update.Body)
 		}
 	}
-	h.wakeUp()
+	background.Wake(h.wake)
 }
 
 // read returns the update for a topic, without a body where nothing is new.
