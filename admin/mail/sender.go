@@ -74,12 +74,8 @@ func New(config Config, deps Deps) (*Sender, error) {
 	if deps.Database == nil || deps.Links == nil {
 		return nil, errors.New("mail: Deps needs a Database and Links")
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
-	if deps.Registry == nil {
-		deps.Registry = prometheus.NewRegistry()
-	}
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler))
+	deps.Registry = cmp.Or(deps.Registry, prometheus.NewRegistry())
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
@@ -144,9 +140,7 @@ func (s *Sender) ensure(ctx context.Context) {
 // Begin returns what sends a destination's mails.
 func (s *Sender) Begin(d commerce.LeasedDestination) outgoing.Send {
 	return func(ctx context.Context, messages []commerce.Message) outgoing.Result {
-		began := s.now()
 		r, outcome := s.send(ctx, d, messages)
-		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
 		if r.Later.IsZero() && !r.Ended {
 			s.mails.WithLabelValues(outcome).Inc()
 		}

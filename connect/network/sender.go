@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,12 +84,8 @@ func New(config Config, deps Deps) (*Sender, error) {
 	if deps.Keys == nil || deps.Facts == nil {
 		return nil, errors.New("network: Deps needs Keys and Facts")
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
-	if deps.Registry == nil {
-		deps.Registry = prometheus.NewRegistry()
-	}
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler))
+	deps.Registry = cmp.Or(deps.Registry, prometheus.NewRegistry())
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
@@ -130,7 +127,6 @@ func (s *Sender) Begin(d commerce.LeasedDestination) outgoing.Send {
 	to, err := commerce.ParseNetworkAccount(d.URL)
 	secret := s.secret(d)
 	return func(ctx context.Context, messages []commerce.Message) (r outgoing.Result) {
-		began := s.now()
 		switch {
 		case err != nil:
 			r.Try.Failure = commerce.TryAccount
@@ -141,13 +137,8 @@ func (s *Sender) Begin(d commerce.LeasedDestination) outgoing.Send {
 			defer cancel()
 			r = s.tell(limited, ctx, &target{LeasedDestination: d, account: to, secret: secret}, messages[0])
 		}
-		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
 		if !r.Ended && r.Later.IsZero() && r.Taken.IsZero() {
-			outcome := r.Try.Failure
-			if outcome == "" {
-				outcome = sent
-			}
-			s.attempts.WithLabelValues(string(d.Kind), outcome).Inc()
+			s.attempts.WithLabelValues(string(d.Kind), cmp.Or(r.Try.Failure, sent)).Inc()
 		}
 		return r
 	}

@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"cmp"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tributary-io/tributary/internal/outgoing"
@@ -17,9 +19,5 @@ func newMetrics(registry *prometheus.Registry) (*metrics, error) {
 }
 
 func (m *metrics) sent(r outgoing.Result) {
-	outcome := r.Try.Failure
-	if outcome == "" {
-		outcome = "delivered"
-	}
-	m.attempts.WithLabelValues(outcome).Inc()
+	m.attempts.WithLabelValues(cmp.Or(r.Try.Failure, "delivered")).Inc()
 }

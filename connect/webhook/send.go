@@ -24,10 +24,7 @@ const (
 // send makes one request.
 func (s *Sender) send(ctx context.Context, e commerce.LeasedDestination, secrets []string, m commerce.Message) (r outgoing.Result) {
 	began := s.now()
-	defer func() {
-		r.Try.At, r.Try.TookMS = began.UTC(), s.now().Sub(began).Milliseconds()
-		s.metrics.sent(r)
-	}()
+	defer func() { s.metrics.sent(r) }()
 	body, err := m.Body()
 	signature := ""
 	if err == nil {

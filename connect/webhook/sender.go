@@ -55,12 +55,8 @@ func New(config Config, deps Deps) (*Sender, error) {
 	if deps.Keys == nil {
 		return nil, errors.New("webhook: Deps needs Keys")
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
-	if deps.Registry == nil {
-		deps.Registry = prometheus.NewRegistry()
-	}
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler))
+	deps.Registry = cmp.Or(deps.Registry, prometheus.NewRegistry())
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}

@@ -39,7 +39,7 @@ type Send func(ctx context.Context, messages []commerce.Message) Result
 
 // Result is what became of one attempt.
 type Result struct {
-	Try   commerce.Try
+	Try   commerce.Try  // its At and TookMS are the engine's
 	Wait  time.Duration // that the receiver asked for
 	Gone  bool          // it wants nothing more, ever: the destination is disabled
 	Slow  bool          // it wants less
@@ -98,10 +98,7 @@ func New(config Config, deps Deps) (*Engine, error) {
 	if config.Timeout <= 0 || config.Timeout+storeTime >= config.Lease {
 		return nil, errors.New("outgoing: a lease is longer than an attempt and what stores it")
 	}
-	if deps.Logger == nil {
-		deps.Logger = slog.New(slog.DiscardHandler)
-	}
-	deps.Logger = deps.Logger.With("kinds", config.Kinds)
+	deps.Logger = cmp.Or(deps.Logger, slog.New(slog.DiscardHandler)).With("kinds", config.Kinds)
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}

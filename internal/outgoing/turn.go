@@ -202,7 +202,9 @@ func (e *Engine) sendAll(ctx context.Context, held time.Time, send Send, groups 
 			break
 		}
 		sending.Go(func() {
+			began := e.now()
 			r := send(ctx, groups[i])
+			r.Try.At, r.Try.TookMS = began.UTC(), e.now().Sub(began).Milliseconds()
 			results[i] = &r
 			<-free
 		})
