@@ -61,7 +61,7 @@ type Deps struct {
 	CheckLinks func(ctx context.Context, urls []string) []error
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
-	Previews rules.Previews
+	Previews site.Previews
 	// OnKafka waits until what is stored of a company now is on Kafka, as admin.Server.OnKafka does. nil: nobody waits.
 	OnKafka func(ctx context.Context, companyID string) error
 	// AddEntry adds a manual entry of a ledger, as admin.Server.AddEntry does. nil: none can be added.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -17,9 +16,7 @@ import (
 )
 
 const (
-	disputePath = "/dashboard/order/decide"
-	// decisionPreview bounds a preview: what is left of site.Timeout is for saving.
-	decisionPreview = 7 * time.Second
+	disputePath     = "/dashboard/order/decide"
 	mostInfluencers = 1000 // that the form lists
 )
 
@@ -219,17 +216,14 @@ func (s *Pages) movesOf(r *http.Request, v site.Request, decision commerce.Evide
 	if s.previews == nil {
 		return nil, false, nil
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), decisionPreview)
-	defer cancel()
-	answer, err := s.previews.Preview(ctx, v.Current.CompanyID, func(ctx context.Context) error {
-		refused = s.db.DecideEvidence(ctx, s.Author(v), decision)
-		return refused
+	answer, err := site.Preview(r.Context(), s.previews, v.Current.CompanyID, func(ctx context.Context) error {
+		return s.db.DecideEvidence(ctx, s.Author(v), decision)
 	})
 	switch {
 	case err == nil:
 		return answer.Moves, true, nil
-	case refused != nil && ctx.Err() == nil:
-		return nil, false, refused
+	case !errors.Is(err, site.ErrNoPreview):
+		return nil, false, err
 	}
 	s.Log.Warn("dashboard: a decision could not be previewed", "company", v.Current.CompanyID, "error", err)
 	return nil, false, nil

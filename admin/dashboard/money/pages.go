@@ -10,7 +10,6 @@ import (
 	"github.com/tributary-io/tributary/admin/statementlink"
 	"github.com/tributary-io/tributary/internal/commerce"
 	"github.com/tributary-io/tributary/internal/identity"
-	"github.com/tributary-io/tributary/internal/preview"
 	"github.com/tributary-io/tributary/internal/throttle"
 )
 
@@ -22,14 +21,7 @@ type Config struct {
 	// not found by it.
 	Hasher *identity.Hasher
 	// Previews says what a decision would move before it is made. nil: it is made at once.
-	Previews Previews
-}
-
-// Previews says what a change would move. internal/preview.Previewer is one.
-type Previews interface {
-	// Preview returns the change's error where it is refused, and commerce.ErrUnavailable
-	// where it cannot be found out now.
-	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
+	Previews site.Previews
 }
 
 // Database is what the pages of money read and keep. Errors are internal/commerce's
@@ -110,7 +102,7 @@ type Pages struct {
 	db        Database
 	links     *statementlink.Signer
 	hasher    *identity.Hasher
-	previews  Previews
+	previews  site.Previews
 	linkReads *throttle.Buckets // of statements by their links
 }
 

@@ -2,13 +2,10 @@ package rules
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/tributary-io/tributary/admin/dashboard/site"
 	"github.com/tributary-io/tributary/internal/commerce"
@@ -17,16 +14,7 @@ import (
 	"github.com/tributary-io/tributary/internal/preview"
 )
 
-// Previews says what a change of rules would move. internal/preview.Previewer is one.
-type Previews interface {
-	// Preview returns the change's error where it is refused, and commerce.ErrUnavailable
-	// where it cannot be found out now.
-	Preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error)
-}
-
 const (
-	// previewTime bounds a preview: what is left of site.Timeout is for saving.
-	previewTime = 7 * time.Second
 	// mostMoves and mostSums bound what the page lists.
 	mostMoves = 100
 	mostSums  = 200
@@ -100,9 +88,9 @@ func (s *Pages) save(w http.ResponseWriter, r *http.Request, v site.Request, f *
 		page.Said, page.Warned = f.Said, f.Warned
 	}
 	if s.previews != nil {
-		answer, err := s.preview(r.Context(), v.Current.CompanyID, change)
+		answer, err := site.Preview(r.Context(), s.previews, v.Current.CompanyID, change)
 		switch {
-		case errors.Is(err, errNoPreview):
+		case errors.Is(err, site.ErrNoPreview):
 			s.Log.Warn("dashboard: a change could not be previewed", "company", v.Current.CompanyID, "error", err)
 			page.Failed = true
 		case err != nil:
@@ -139,28 +127,6 @@ func stepOf(r *http.Request, v site.Request) string {
 		return ""
 	}
 	return step
-}
-
-// errNoPreview says that what a change would move cannot be found out now. The change can
-// be saved all the same.
-var errNoPreview = errors.New("dashboard: no preview now")
-
-// preview returns what a change would move. An error is errNoPreview or the change's own.
-func (s *Pages) preview(ctx context.Context, companyID string, change preview.Change) (*preview.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, previewTime)
-	defer cancel()
-	var refused error
-	answer, err := s.previews.Preview(ctx, companyID, func(ctx context.Context) error {
-		refused = change(ctx)
-		return refused
-	})
-	switch {
-	case err == nil:
-		return answer, nil
-	case refused != nil && ctx.Err() == nil && !errors.Is(err, commerce.ErrUnavailable):
-		return nil, refused
-	}
-	return nil, fmt.Errorf("%w: %w", errNoPreview, err)
 }
 
 // showMoves shows what a change would move, and the amounts that were read.

@@ -25,7 +25,7 @@ type Config struct {
 	CheckLinks func(ctx context.Context, urls []string) []error
 	// Previews says what a change would move before it is saved. nil: changes are saved at
 	// once.
-	Previews Previews
+	Previews site.Previews
 	// Hasher makes the keyed hashes of an influencer's e-mail, phone and document. nil: none are made.
 	Hasher *identity.Hasher
 	// Partners changes influencers as a whole.
@@ -95,7 +95,7 @@ type Pages struct {
 	*site.Site
 	db         Database
 	checkLinks func(ctx context.Context, urls []string) []error
-	previews   Previews
+	previews   site.Previews
 	hasher     *identity.Hasher
 	importing  *site.Turns // of imports
 	importTime time.Duration
