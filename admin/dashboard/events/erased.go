@@ -28,7 +28,7 @@ func (s *Pages) erasedLines(ctx context.Context, v site.Request, waiting []strin
 	}
 	var found foundEvents
 	var ids []string // of the lines
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, value := range tail.Values {
 		if wire.IsNotice(value) {
 			continue

@@ -139,7 +139,7 @@ func (s *Pages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
 		return
 	}
 	page := eventsPage{Head: v.Head(v.Lang.T("events.title"), "events"), Kind: kind, None: s.eventLog == nil, Limit: mostLines,
-		Here0: site.StorePath(site.EventsPath, v.Current.CompanyID), Install: site.StorePath(site.InstallPath, v.Current.CompanyID)}
+		Here0: v.Path(site.EventsPath), Install: v.Path(site.InstallPath)}
 	page.Kinds = []site.Option{{Label: v.Lang.T("events.all")}}
 	for _, name := range eventKinds {
 		page.Kinds = append(page.Kinds, site.Option{Value: name, Label: v.Lang.T("events.show_" + name), Chosen: name == kind})
@@ -152,7 +152,7 @@ func (s *Pages) events(w http.ResponseWriter, r *http.Request, v site.Request) {
 		}
 		page.Looked = v.Lang.T("events.looked", v.Lang.Count(mostTail))
 		page.List, page.Skipped = found.lines, found.skippedWords(v)
-		page.Feed = site.StorePath(site.EventsPath+"/feed", v.Current.CompanyID, "show", kind, "after", found.cursor.String())
+		page.Feed = v.Path(site.EventsPath+"/feed", "show", kind, "after", found.cursor.String())
 	}
 	s.Render(w, r, http.StatusOK, "events.html", page)
 }
@@ -256,7 +256,7 @@ func (s *Pages) readEvents(ctx context.Context, v site.Request, after eventCurso
 	}
 	found.cursor = eventCursor{events.Next, rejected.Next, sent.Next, after.sales}
 	found.skipped = events.Skipped + rejected.Skipped + sent.Skipped
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	var ids []string
 	for _, value := range events.Values {
 		if wire.IsNotice(value) {

@@ -72,7 +72,7 @@ func originForm(v site.Request, typed map[string][]string) *site.Form {
 }
 
 func (s *Pages) showInstall(w http.ResponseWriter, r *http.Request, v site.Request, status int, page installPage) {
-	v.Here = site.StorePath(site.InstallPath, v.Current.CompanyID)
+	v.Here = v.Path(site.InstallPath)
 	page.Head = v.Head(v.Lang.T("install.title"), "install")
 	company, err := s.db.Company(r.Context(), v.Current.CompanyID)
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Pages) showInstall(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.Unavailable(w, r, err)
 		return
 	}
-	page.Keys = site.StorePath(site.KeysPath, v.Current.CompanyID)
+	page.Keys = v.Path(site.KeysPath)
 	for _, k := range list {
 		if k.Type == account.Integration && k.ActiveAt(s.Now()) {
 			page.Made = append(page.Made, installToken{k.Name, k.Hint})
@@ -118,7 +118,7 @@ func (s *Pages) signals(r *http.Request, v site.Request) (view signalsView, err 
 	if err != nil {
 		return view, err
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	if got.Event != "" {
 		view.Event = v.Lang.T("install.event_came", site.EventWords(v.Lang, got.Event), v.Lang.Instant(got.EventAt.In(zone)))
 	}

@@ -34,7 +34,7 @@ func (s *Pages) addOrigin(w http.ResponseWriter, r *http.Request, v site.Request
 	case err != nil:
 		s.Unavailable(w, r, err)
 	default:
-		site.Done(w, r, site.StorePath(site.InstallPath, v.Current.CompanyID), "origin_added")
+		site.Done(w, r, v.Path(site.InstallPath), "origin_added")
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *Pages) removeOrigin(w http.ResponseWriter, r *http.Request, v site.Requ
 		s.Refuse(w, r, err)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.InstallPath, v.Current.CompanyID), "origin_removed")
+	site.Done(w, r, v.Path(site.InstallPath), "origin_removed")
 }
 
 // refusedView is what the template "refused" shows: pages that tried to send events.
@@ -91,7 +91,7 @@ func (s *Pages) refused(r *http.Request, v site.Request, company commerce.Compan
 		return view, err
 	}
 	view.Company, view.Owner = company.CompanyID, v.MayChange()
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, o := range list {
 		text := v.Lang.N("install.tried", o.Events, v.Lang.Instant(o.LastAt.In(zone)))
 		switch {

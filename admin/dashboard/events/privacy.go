@@ -62,13 +62,13 @@ func (s *Pages) privacy(w http.ResponseWriter, r *http.Request, v site.Request) 
 }
 
 func (s *Pages) showPrivacy(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
-	v.Here = site.StorePath(site.PrivacyPath, v.Current.CompanyID)
+	v.Here = v.Path(site.PrivacyPath)
 	list, err := s.db.Erasures(r.Context(), v.Current.CompanyID, erasuresShown)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
-	page, zone := privacyPage{Head: v.Head(v.Lang.T("privacy.title"), "privacy"), Form: f}, site.ZoneOf(v.Current.Timezone)
+	page, zone := privacyPage{Head: v.Head(v.Lang.T("privacy.title"), "privacy"), Form: f}, v.Zone()
 	for _, e := range list {
 		var kinds []string
 		for _, kind := range e.Kinds {
@@ -78,7 +78,7 @@ func (s *Pages) showPrivacy(w http.ResponseWriter, r *http.Request, v site.Reque
 			Orders: v.Lang.Count(e.Orders), Events: v.Lang.Count(e.Events),
 			Files: strings.Join(e.Exports, ", ")}
 		if e.Orders > 0 && e.State != commerce.Erasing { // what was told is whole then
-			row.Told = site.StorePath(site.PrivacyPath, v.Current.CompanyID, "erasure", e.ErasureID)
+			row.Told = v.Path(site.PrivacyPath, "erasure", e.ErasureID)
 		}
 		if !e.DoneAt.IsZero() {
 			row.Done = v.Lang.Instant(e.DoneAt.In(zone))
@@ -103,7 +103,7 @@ func (s *Pages) told(ctx context.Context, v site.Request, erasureID string) (*to
 		row := toldRow{Network: site.TextOf(v.Lang, "conversions.network_"+string(t.Network), string(t.Network)), Account: t.Account,
 			Order: t.OrderID, Path: site.OrderPath(v.Current.CompanyID, t.OrderID), At: v.Lang.T("privacy.told_perhaps")}
 		if !t.SentAt.IsZero() {
-			row.At = v.Lang.Instant(t.SentAt.In(site.ZoneOf(v.Current.Timezone)))
+			row.At = v.Lang.Instant(t.SentAt.In(v.Zone()))
 		}
 		page.List = append(page.List, row)
 	}
@@ -130,7 +130,7 @@ func (s *Pages) erase(w http.ResponseWriter, r *http.Request, v site.Request) {
 	case f.Failed():
 		s.showPrivacy(w, r, v, http.StatusUnprocessableEntity, f)
 	default:
-		site.Done(w, r, site.StorePath(site.PrivacyPath, v.Current.CompanyID), "erasure_asked")
+		site.Done(w, r, v.Path(site.PrivacyPath), "erasure_asked")
 	}
 }
 
@@ -201,7 +201,7 @@ func (s *Pages) writePersonPage(ctx context.Context, v site.Request, asked comme
 		_ = stored.CloseWithError(err) // nil: the end
 		written <- err
 	}()
-	err := writePersonPage(from, to, v.Lang, site.ZoneOf(v.Current.Timezone), v.Current.Name)
+	err := writePersonPage(from, to, v.Lang, v.Zone(), v.Current.Name)
 	if err == nil {
 		_, err = io.Copy(io.Discard, from) // the end of its last line
 	}

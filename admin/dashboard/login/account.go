@@ -54,7 +54,7 @@ func ownPasswordForm(v site.Request) *site.Form {
 }
 
 func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form, factor factorPart) {
-	v.Here = site.StorePath(accountPath, v.Current.CompanyID)
+	v.Here = v.Path(accountPath)
 	page := accountPage{Head: v.Head(v.Lang.T("account.title"), "account"), Form: f}
 	person, err := s.db.PersonByID(r.Context(), v.Access.PersonID)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Pages) showAccount(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, o := range open {
 		row := sessionRow{Family: o.Family, Browser: o.Browser, Started: v.Lang.Time(o.Started.In(zone)), Seen: v.Lang.Time(o.LastSeen.In(zone)),
 			This: o.Family == v.Access.Family}
@@ -128,7 +128,7 @@ func (s *Pages) changePassword(w http.ResponseWriter, r *http.Request, v site.Re
 		return
 	}
 	s.Log.Info("dashboard: a password was changed", "person", person.ID)
-	site.Done(w, r, site.StorePath(accountPath, v.Current.CompanyID), "password_changed")
+	site.Done(w, r, v.Path(accountPath), "password_changed")
 }
 
 // endSessions ends one of the person's sessions, or all but this one.
@@ -147,7 +147,7 @@ func (s *Pages) endSessions(w http.ResponseWriter, r *http.Request, v site.Reque
 		return
 	}
 	s.config.Recheck()
-	site.Done(w, r, site.StorePath(accountPath, v.Current.CompanyID), "sessions_ended")
+	site.Done(w, r, v.Path(accountPath), "sessions_ended")
 }
 
 // hash makes a password's hash, in turn with the checks of passwords.

@@ -139,7 +139,7 @@ func (s *Pages) storeFactor(w http.ResponseWriter, r *http.Request, v site.Reque
 		return
 	}
 	if off {
-		site.Done(w, r, site.StorePath(accountPath, v.Current.CompanyID), "factor_off")
+		site.Done(w, r, v.Path(accountPath), "factor_off")
 		return
 	}
 	s.showAccount(w, r, v, http.StatusOK, ownPasswordForm(v), factorPart{Codes: codes})

@@ -71,15 +71,15 @@ func (s *Pages) peoplePage(w http.ResponseWriter, r *http.Request, v site.Reques
 }
 
 func (s *Pages) showPeople(w http.ResponseWriter, r *http.Request, v site.Request, status int, page peoplePage) {
-	v.Here = site.StorePath(site.PeoplePath, v.Current.CompanyID)
+	v.Here = v.Path(site.PeoplePath)
 	page.Head = v.Head(v.Lang.T("people.title"), "people")
-	page.File = site.StorePath(site.PeoplePath+site.CSVEnding, v.Current.CompanyID)
+	page.File = v.Path(site.PeoplePath + site.CSVEnding)
 	members, err := s.db.Members(r.Context(), v.Current.StoreID, mostMembers)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, m := range members {
 		row := memberRow{ID: m.PersonID, Email: m.Email, Role: m.Role, RoleText: v.Lang.T("role." + m.Role), You: m.PersonID == v.Access.PersonID}
 		for _, role := range account.Roles {
@@ -129,7 +129,7 @@ func (s *Pages) told(ctx context.Context, v site.Request, members []account.Memb
 	for _, m := range members {
 		emails["user/"+m.PersonID] = m.Email
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, l := range links {
 		of, at := emails["user/"+l.PersonID], v.Lang.Time(l.At.In(zone))
 		if l.Used {
@@ -215,7 +215,7 @@ func (s *Pages) withdraw(w http.ResponseWriter, r *http.Request, v site.Request)
 		s.NotFoundOr(w, r, err, "no_person")
 		return
 	}
-	site.Done(w, r, site.StorePath(site.PeoplePath, v.Current.CompanyID), "link_withdrawn")
+	site.Done(w, r, v.Path(site.PeoplePath), "link_withdrawn")
 }
 
 func (s *Pages) membershipOf(v site.Request, personID string) account.MembershipChange {
@@ -251,7 +251,7 @@ func (s *Pages) changeMember(w http.ResponseWriter, r *http.Request, v site.Requ
 		http.Redirect(w, r, "/dashboard/", http.StatusSeeOther)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.PeoplePath, v.Current.CompanyID), what)
+	site.Done(w, r, v.Path(site.PeoplePath), what)
 }
 
 // peopleFile lists who may log in, then who is invited.

@@ -163,7 +163,7 @@ func (s *Pages) LoggedIn(page site.Route) http.HandlerFunc {
 		if key := "done." + r.URL.Query().Get("done"); v.Lang.Has(key) {
 			v.Done = v.Lang.T(key)
 		}
-		zone := site.ZoneOf(v.Current.Timezone)
+		zone := v.Zone()
 		if v.Failures = s.failureNotice(v.Lang, r, zone); v.Archived() {
 			v.Notice = v.Lang.T("problem.archived_notice", v.Lang.Time(v.Current.ArchivedAt.In(zone)))
 		}

@@ -103,7 +103,7 @@ func form(v site.Request, typed map[string][]string, d commerce.MailDestination)
 // show shows the page. The form of one destination may be shown again.
 func (s *Pages) show(w http.ResponseWriter, r *http.Request, v site.Request, status int, id string, again *site.Form) {
 	company := v.LiveCompany()
-	v.Here = site.StorePath(site.MailsPath, v.Current.CompanyID)
+	v.Here = v.Path(site.MailsPath)
 	page := mailsPage{Head: v.Head(v.Lang.T("mails.title"), "mails"), Analyst: len(account.MailTypes(v.Current.Role)) == 0}
 	var err error
 	if page.Versions, err = s.VersionsOf(r.Context(), company, ownID(v), commerce.MailPartners); err != nil {
@@ -144,7 +144,7 @@ func (s *Pages) part(ctx context.Context, v site.Request, id string, page *mails
 
 // failed adds the mails of a destination that did not reach who was to get them.
 func (s *Pages) failed(ctx context.Context, v site.Request, company, id string, rows *[]failedRow) error {
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, state := range []string{commerce.MessageWaiting, commerce.MessageParked} {
 		list, err := s.db.Messages(ctx, company, id, state, 0, lookedAt)
 		if err != nil {
@@ -219,7 +219,7 @@ func (s *Pages) save(of func(v site.Request) string) func(w http.ResponseWriter,
 		case err != nil:
 			s.NotFoundOr(w, r, err, "no_mails")
 		default:
-			site.Done(w, r, site.StorePath(site.MailsPath, v.Current.CompanyID), "mails_changed")
+			site.Done(w, r, v.Path(site.MailsPath), "mails_changed")
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (s *Pages) previewClosing(w http.ResponseWriter, r *http.Request, v site.Re
 		return
 	}
 	page := closingPage{EndDate: asked.EndDate, Day: v.Lang.Day(asked.EndDate), Count: int64(len(list)),
-		Back: site.StorePath(site.PayoutsPath, v.Current.CompanyID)}
+		Back: v.Path(site.PayoutsPath)}
 	slices.SortStableFunc(list, func(a, b commerce.Statement) int {
 		return strings.Compare(fold.Name(a.Influencer), fold.Name(b.Influencer))
 	})
@@ -116,6 +116,6 @@ func (s *Pages) closeStatements(w http.ResponseWriter, r *http.Request, v site.R
 		list, err = s.db.AskStatements(r.Context(), s.Author(v), asked, s.Random)
 	}
 	if !s.closingFailed(w, r, v, f, len(list), err) {
-		site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "statements_asked")
+		site.Done(w, r, v.Path(site.StatementsPath), "statements_asked")
 	}
 }

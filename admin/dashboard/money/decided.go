@@ -16,7 +16,7 @@ import (
 // decided tells what was decided about the order, by whom and why, and what can be decided.
 func (s *Pages) decided(r *http.Request, v site.Request, page *orderPage, x facts.Explanation, last account.AuditEntry,
 	zone *time.Location) {
-	page.Dispute = site.StorePath(disputePath, v.Current.CompanyID, "id", page.ID)
+	page.Dispute = v.Path(disputePath, "id", page.ID)
 	var actors []string
 	for _, d := range x.Decisions {
 		actors = append(actors, d.By, d.ConfirmedBy)

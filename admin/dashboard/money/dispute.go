@@ -89,7 +89,7 @@ func (s *Pages) saleOf(r *http.Request, v site.Request) (commerce.ExplainedSale,
 
 func (s *Pages) decidePage(r *http.Request, v site.Request, e commerce.ExplainedSale) (page decidePage, err error) {
 	name := site.OrderName(e.Sale)
-	v.Here = site.StorePath(disputePath, v.Current.CompanyID, "id", e.Sale.OrderID)
+	v.Here = v.Path(disputePath, "id", e.Sale.OrderID)
 	page = decidePage{Head: v.Head(v.Lang.T("dispute.title", name), "orders"), Order: name, ID: e.Sale.OrderID, Action: r.URL.RequestURI(),
 		Back: site.OrderPath(v.Current.CompanyID, e.Sale.OrderID), Credited: verdict(v.Lang, e.Sale, false)}
 	page.Versions, err = s.VersionsOf(r.Context(), v.Current.CompanyID, e.Sale.OrderID)
@@ -184,10 +184,10 @@ func (s *Pages) decide(w http.ResponseWriter, r *http.Request, v site.Request, d
 	switch fromReviews := r.PostForm.Get("from") == "reviews"; {
 	case company.ConfirmDecisions:
 		if done = "proposed"; fromReviews {
-			to = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+			to = v.Path(site.ReviewsPath)
 		}
 	case fromReviews:
-		to = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "decided", decision.OrderID)
+		to = v.Path(site.ReviewsPath, "decided", decision.OrderID)
 	}
 	site.Done(w, r, to, done)
 }

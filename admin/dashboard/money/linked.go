@@ -170,9 +170,9 @@ func (s *Pages) ofStore(serve func(w http.ResponseWriter, r *http.Request, v sta
 		id := statement.StatementID
 		view := statementView{
 			company: v.Current.CompanyID, statement: statement,
-			path: site.StorePath(site.StatementPath, v.Current.CompanyID, "id", id),
-			csv:  site.StorePath(site.StatementPath+site.CSVEnding, v.Current.CompanyID, "id", id),
-			back: site.StorePath(site.StatementsPath, v.Current.CompanyID), order: func(orderID string) string {
+			path: v.Path(site.StatementPath, "id", id),
+			csv:  v.Path(site.StatementPath+site.CSVEnding, "id", id),
+			back: v.Path(site.StatementsPath), order: func(orderID string) string {
 				return site.OrderPath(v.Current.CompanyID, orderID)
 			},
 		}

@@ -116,7 +116,7 @@ func (s *Pages) order(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	page := orderPage{
 		Head:  v.Head(v.Lang.T("order.title", site.OrderName(e.Sale)), "orders"),
 		Order: site.ViewSale(v.Lang, e.Sale, v.Current.CompanyID, zone), ID: e.Sale.OrderID,

@@ -77,7 +77,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	var list []commerce.Sale
 	if page.Text == "" {
-		page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "status", query.Get("status"), "from", page.From,
+		page.File = v.Path(site.OrdersPath+site.CSVEnding, "status", query.Get("status"), "from", page.From,
 			"to", page.To, "coupon", page.Coupon, "influencer", page.Influencer, "credited", page.Credited)
 	}
 	if page.Text != "" {
@@ -90,7 +90,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, sale := range list {
 		row := site.ViewSale(v.Lang, sale, v.Current.CompanyID, zone)
 		row.Time = v.Lang.Date(sale.CreatedAt.In(zone)) + " " + row.Time
@@ -99,7 +99,7 @@ func (s *Pages) orders(w http.ResponseWriter, r *http.Request, v site.Request) {
 		}
 		page.List = append(page.List, row)
 	}
-	page.Install = site.StorePath(site.InstallPath, v.Current.CompanyID)
+	page.Install = v.Path(site.InstallPath)
 	page.Begins = len(list) == 0 && at.first() &&
 		page.Text+page.From+page.To+page.Coupon+page.Influencer+page.Credited+query.Get("status") == ""
 	s.Render(w, r, http.StatusOK, "orders.html", page)
@@ -124,7 +124,7 @@ func (s *Pages) ofInfluencer(r *http.Request, v site.Request, page *ordersPage, 
 	if page.Influencer == "" || page.Text != "" {
 		return nil
 	}
-	page.All = site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
+	page.All = v.Path(site.OrdersPath, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon)
 	of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, strings.ToLower(page.Influencer))
 	page.InfluencerName = of.Name
 	if errors.Is(err, commerce.ErrNotFound) {
@@ -229,7 +229,7 @@ func (s *Pages) listOrders(r *http.Request, v site.Request, page *ordersPage, st
 		return nil, err
 	}
 	here := func(name string, cursor commerce.Cursor) string {
-		return site.StorePath(site.OrdersPath, v.Current.CompanyID, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
+		return v.Path(site.OrdersPath, "status", status, "from", page.From, "to", page.To, "coupon", page.Coupon,
 			"influencer", page.Influencer, "credited", page.Credited, name, cursor.String())
 	}
 	older, newer := !at.before.IsZero(), !at.after.IsZero()

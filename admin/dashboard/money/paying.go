@@ -41,7 +41,7 @@ func (s *Pages) typedPayment(r *http.Request, v site.Request) (p commerce.Statem
 	if err != nil {
 		return p, "", false
 	}
-	at, err := commerce.ParseDay(day, site.ZoneOf(v.Current.Timezone))
+	at, err := commerce.ParseDay(day, v.Zone())
 	p = commerce.StatementPayment{PaidAt: at.UTC(), Reference: strings.TrimSpace(r.PostForm.Get("reference"))}
 	bad := p.Check(s.Now())
 	return p, day, err == nil && !bad.Any()
@@ -154,7 +154,7 @@ func (s *Pages) chosenStatements(w http.ResponseWriter, r *http.Request, v site.
 		return
 	}
 	page := chosenPage{Links: strings.HasSuffix(r.PostForm.Get("do"), "links"), Back: statementsBack(r, v),
-		Pay: site.StorePath(payChosenPath, v.Current.CompanyID, statementsKept(r.URL.Query())...)}
+		Pay: v.Path(payChosenPath, statementsKept(r.URL.Query())...)}
 	if page.Links {
 		err = s.linksTo(r, v, &page, list)
 	} else {

@@ -164,15 +164,15 @@ func (s *Pages) closingForm(v site.Request, typed map[string][]string) *site.For
 }
 
 func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
-	v.Here = site.StorePath(site.PayoutsPath, v.Current.CompanyID)
+	v.Here = v.Path(site.PayoutsPath)
 	page := payoutsPage{Head: v.Head(v.Lang.T("payouts.title"), "payouts"), Form: f, Today: s.DayOf(v),
-		Reviews: site.StorePath(site.ReviewsPath, v.Current.CompanyID)}
+		Reviews: v.Path(site.ReviewsPath)}
 	list, err := s.db.Balances(r.Context(), v.Current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
-	page.File = site.StorePath(site.PayoutsPath+site.CSVEnding, v.Current.CompanyID)
+	page.File = v.Path(site.PayoutsPath + site.CSVEnding)
 	if page.Hidden = len(list) > balancesShown; page.Hidden {
 		list = list[:balancesShown]
 	}
@@ -205,7 +205,7 @@ func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Reque
 		sum(partOf("open", b.OpenMinor()), b.OpenMinor())
 		sum(partOf("carried", b.CarriedMinor), b.CarriedMinor)
 		page.List = append(page.List, balanceRow{
-			Influencer: b.Influencer, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", b.InfluencerID),
+			Influencer: b.Influencer, Href: v.Path(site.InfluencerPath, "id", b.InfluencerID),
 			Expected: sum("expected", b.ExpectedMinor), Review: sum("review", b.ReviewMinor), Held: sum("held", b.HeldMinor),
 			Payable: sum("payable", b.PayableMinor), Paid: sum("paid", b.PaidMinor),
 		})
@@ -234,16 +234,16 @@ func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) 
 		return
 	}
 	page := reviewsPage{Head: v.Head(v.Lang.T("reviews.title"), "reviews")}
-	page.File = site.StorePath(site.ReviewsPath+site.CSVEnding, v.Current.CompanyID)
-	page.Clean = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+	page.File = v.Path(site.ReviewsPath + site.CSVEnding)
+	page.Clean = v.Path(site.ReviewsPath)
 	if !before.IsZero() {
-		page.First = site.StorePath(site.ReviewsPath, v.Current.CompanyID)
+		page.First = v.Path(site.ReviewsPath)
 	}
 	if len(list) > reviewsPerPage {
 		list = list[:reviewsPerPage]
 		last := list[len(list)-1].Sale
 		older := commerce.Cursor{At: last.CreatedAt, OrderID: last.OrderID}
-		page.More = site.StorePath(site.ReviewsPath, v.Current.CompanyID, "before", older.String())
+		page.More = v.Path(site.ReviewsPath, "before", older.String())
 	}
 	ids := make([]string, len(list), len(list)+1)
 	for i, review := range list {
@@ -256,7 +256,7 @@ func (s *Pages) reviews(w http.ResponseWriter, r *http.Request, v site.Request) 
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, review := range list {
 		row := s.viewReview(v, review, zone)
 		for _, p := range page.Proposals {
@@ -276,7 +276,7 @@ func (s *Pages) viewReview(v site.Request, review commerce.Review, zone *time.Lo
 	row := reviewRow{ID: sale.OrderID, Name: site.OrderName(sale), Href: site.OrderPath(v.Current.CompanyID, sale.OrderID),
 		When:  l.Time(sale.CreatedAt.In(zone)),
 		Total: l.Money(sale.TotalMinor, sale.Currency), InfluencerID: review.InfluencerID, Influencer: review.Influencer,
-		Who:    site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", review.InfluencerID),
+		Who:    v.Path(site.InfluencerPath, "id", review.InfluencerID),
 		Reason: sentence(site.TextOf(l, "reason."+review.Reason, review.Reason))}
 	owed := commerce.Sale{Currency: sale.Currency, CommissionMinor: review.CommissionMinor, FixedBRLMinor: review.FixedBRLMinor}
 	var parts []string
@@ -321,7 +321,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 			s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 			return
 		}
-		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID)
+		page.First = v.Path(site.StatementsPath)
 	}
 	page.kept = statementsKept(r.URL.Query())
 	if r.Method != http.MethodGet {
@@ -329,8 +329,8 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	page.Head, page.Today = v.Head(v.Lang.T("statements.title"), "statements"), s.DayOf(v)
 	page.Blocked = !v.Current.RestoredAt.IsZero()
-	page.Pix = site.StorePath(pixPath, v.Current.CompanyID)
-	page.Payouts, page.Clean = site.StorePath(site.PayoutsPath, v.Current.CompanyID), site.StorePath(site.StatementsPath, v.Current.CompanyID)
+	page.Pix = v.Path(pixPath)
+	page.Payouts, page.Clean = v.Path(site.PayoutsPath), v.Path(site.StatementsPath)
 	filter, narrow, ok := statementFilter(r.URL.Query())
 	if !ok {
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
@@ -338,9 +338,9 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	page.Name, page.Narrowed = filter.Name, len(narrow) > 0
 	page.States = statementOptions(v.Lang, r.URL.Query().Get("state"))
-	page.File = site.StorePath(site.StatementsPath+site.CSVEnding, v.Current.CompanyID, narrow...)
+	page.File = v.Path(site.StatementsPath+site.CSVEnding, narrow...)
 	if page.First != "" {
-		page.First = site.StorePath(site.StatementsPath, v.Current.CompanyID, narrow...)
+		page.First = v.Path(site.StatementsPath, narrow...)
 	}
 	totals, err := s.db.StatementTotals(r.Context(), v.Current.CompanyID, filter)
 	if err != nil {
@@ -355,7 +355,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 	}
 	if len(list) > statementsPerPage {
 		list = list[:statementsPerPage]
-		page.More = site.StorePath(site.StatementsPath, v.Current.CompanyID, append(narrow, "after", list[len(list)-1].Cursor().String())...)
+		page.More = v.Path(site.StatementsPath, append(narrow, "after", list[len(list)-1].Cursor().String())...)
 	}
 	ids := make([]string, len(list))
 	for i, st := range list {
@@ -365,7 +365,7 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 		s.Unavailable(w, r, err)
 		return
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, st := range list {
 		row := statementRow{ID: st.StatementID, Number: st.NumberText(), Influencer: st.Influencer,
 			Period: v.Lang.Period(st.StartDate, st.EndDate),
@@ -381,9 +381,9 @@ func (s *Pages) showStatements(w http.ResponseWriter, r *http.Request, v site.Re
 				row.Withheld = v.Lang.T("statements.withheld", v.Lang.Sum(st.TotalMinor, st.Currency), v.Lang.Sum(st.WithheldMinor, st.Currency))
 			}
 			if row.Payable {
-				row.Withhold = site.StorePath(withholdPath, v.Current.CompanyID, append([]string{"id", st.StatementID}, page.kept...)...)
+				row.Withhold = v.Path(withholdPath, append([]string{"id", st.StatementID}, page.kept...)...)
 			}
-			row.Href = site.StorePath(site.StatementPath, v.Current.CompanyID, "id", st.StatementID)
+			row.Href = v.Path(site.StatementPath, "id", st.StatementID)
 		}
 		row.State, row.StateText = map[string]string{commerce.StatementClosing: "pending", commerce.StatementClosed: "ahead",
 			commerce.StatementPaid: "approved"}[st.State], v.Lang.T("statements.state_"+st.State)
@@ -408,5 +408,5 @@ func (s *Pages) confirmRestored(w http.ResponseWriter, r *http.Request, v site.R
 		s.Unavailable(w, r, err)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.StatementsPath, v.Current.CompanyID), "restored_confirmed")
+	site.Done(w, r, v.Path(site.StatementsPath), "restored_confirmed")
 }

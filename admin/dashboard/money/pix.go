@@ -112,7 +112,7 @@ func (s *Pages) pix(w http.ResponseWriter, r *http.Request, v site.Request) {
 }
 
 func (s *Pages) showPix(w http.ResponseWriter, r *http.Request, v site.Request, status int, alert string) {
-	v.Here = site.StorePath(pixPath, v.Current.CompanyID)
+	v.Here = v.Path(pixPath)
 	list, err := s.dueStatements(r.Context(), v)
 	var to payees
 	if err == nil {
@@ -123,8 +123,8 @@ func (s *Pages) showPix(w http.ResponseWriter, r *http.Request, v site.Request, 
 		return
 	}
 	page := pixPage{Alert: alert, Head: v.Head(v.Lang.T("pix.title"), "statements"), Blocked: !v.Current.RestoredAt.IsZero(),
-		Back: site.StorePath(site.StatementsPath, v.Current.CompanyID)}
-	page.File = site.StorePath(pixPath+site.CSVEnding, v.Current.CompanyID)
+		Back: v.Path(site.StatementsPath)}
+	page.File = v.Path(pixPath + site.CSVEnding)
 	if page.Hidden = len(list) > commerce.MostPaidAtOnce; page.Hidden {
 		list = list[:commerce.MostPaidAtOnce]
 	}
@@ -132,7 +132,7 @@ func (s *Pages) showPix(w http.ResponseWriter, r *http.Request, v site.Request, 
 	for i, st := range list {
 		row := s.pixRow(v, st, to)
 		if ids[i] = st.InfluencerID; row.Changed != "" {
-			page.Confirms = site.StorePath(pixPath+"/confirm", v.Current.CompanyID)
+			page.Confirms = v.Path(pixPath + "/confirm")
 		}
 		page.List = append(page.List, row)
 	}
@@ -146,7 +146,7 @@ func (s *Pages) showPix(w http.ResponseWriter, r *http.Request, v site.Request, 
 // pixRow is a statement that is to be paid. It says where the key is another one than before.
 func (s *Pages) pixRow(v site.Request, st commerce.Statement, to payees) pixRow {
 	row := pixRow{Number: st.NumberText(), Influencer: st.Influencer, Total: v.Lang.Sum(st.NetMinor(), st.Currency),
-		TxID: st.TxID(), Image: site.StorePath(pixPath+".svg", v.Current.CompanyID, "id", st.StatementID), InfluencerID: st.InfluencerID}
+		TxID: st.TxID(), Image: v.Path(pixPath+".svg", "id", st.StatementID), InfluencerID: st.InfluencerID}
 	code, key, err := to.code(st, s.Now())
 	if row.Code, row.Key = code, key.Key; err != nil {
 		row.Why = whyNoCode(v, err)
@@ -178,7 +178,7 @@ func (s *Pages) confirmPix(w http.ResponseWriter, r *http.Request, v site.Reques
 	case err != nil:
 		s.NotFoundOr(w, r, err, "no_influencer")
 	default:
-		site.Done(w, r, site.StorePath(pixPath, v.Current.CompanyID), "pix_confirmed")
+		site.Done(w, r, v.Path(pixPath), "pix_confirmed")
 	}
 }
 

@@ -120,10 +120,10 @@ func (s *Pages) waitingProposals(r *http.Request, v site.Request, page *reviewsP
 }
 
 func (s *Pages) proposalRow(v site.Request, p *commerce.Proposal) proposalRow {
-	l, zone := v.Lang, site.ZoneOf(v.Current.Timezone)
+	l, zone := v.Lang, v.Zone()
 	who := site.ActorWords(l, account.AuditEntry{Actor: p.By, Name: p.ByName})
 	moves, known := readMoves(p.Moves)
-	row := proposalRow{ID: p.OrderID, Order: p.OrderID, Href: site.StorePath(proposalPath, v.Current.CompanyID, "id", p.OrderID),
+	row := proposalRow{ID: p.OrderID, Order: p.OrderID, Href: v.Path(proposalPath, "id", p.OrderID),
 		What: l.T("proposal.what_"+p.Decision, p.Influencer), Reason: p.Reason, Changes: changesOf(l, moves), Known: known,
 		By: l.T("proposal.by", who, l.Time(p.At.In(zone)), l.Time(p.EndsAt().In(zone))), Mine: p.By == v.Actor(),
 		At: p.At.UnixMicro(), OrderAt: p.OrderAt.UnixMicro()}
@@ -195,7 +195,7 @@ func (s *Pages) showProposal(w http.ResponseWriter, r *http.Request, v site.Requ
 		f = s.refusalForm(v, nil)
 	}
 	page := proposalPage{proposalRow: s.proposalRow(v, p), Alert: alert, Form: f, Subject: v.Current.CompanyID,
-		Back: site.StorePath(site.ReviewsPath, v.Current.CompanyID), BackName: v.Lang.T("reviews.title")}
+		Back: v.Path(site.ReviewsPath), BackName: v.Lang.T("reviews.title")}
 	title := v.Lang.T("proposal.title_rule")
 	if id != "" {
 		sale, err := s.saleOf(r, v)
@@ -247,7 +247,7 @@ func (s *Pages) confirmProposal(w http.ResponseWriter, r *http.Request, v site.R
 	}
 	to, done := site.OrderPath(v.Current.CompanyID, seen.OrderID), "proposal_confirmed"
 	if seen.OrderID == "" {
-		to, done = site.StorePath(site.SettingsPath, v.Current.CompanyID), "settings_saved"
+		to, done = v.Path(site.SettingsPath), "settings_saved"
 	}
 	site.Done(w, r, to, done)
 }
@@ -296,7 +296,7 @@ func (s *Pages) endProposal(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.refusedProposal(w, r, v, err)
 		return
 	}
-	to, done := site.StorePath(site.ReviewsPath, v.Current.CompanyID), "proposal_ended"
+	to, done := v.Path(site.ReviewsPath), "proposal_ended"
 	if seen.OrderID != "" {
 		to = site.OrderPath(v.Current.CompanyID, seen.OrderID)
 	}
@@ -310,5 +310,5 @@ func (s *Pages) proposeOff(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.refusedDecision(w, r, err)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.ReviewsPath, v.Current.CompanyID), "proposed")
+	site.Done(w, r, v.Path(site.ReviewsPath), "proposed")
 }

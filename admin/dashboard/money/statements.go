@@ -66,7 +66,7 @@ func statementsKept(query url.Values) (kept []string) {
 
 // statementsBack is the page of statements as the request's form or page was reached from it.
 func statementsBack(r *http.Request, v site.Request) string {
-	return site.StorePath(site.StatementsPath, v.Current.CompanyID, statementsKept(r.URL.Query())...)
+	return v.Path(site.StatementsPath, statementsKept(r.URL.Query())...)
 }
 
 func statementOptions(l *lang.Printer, chosen string) []site.Option {

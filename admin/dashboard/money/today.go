@@ -41,7 +41,7 @@ func (s *Pages) salesRoutes() []site.Route {
 }
 
 func (s *Pages) today(w http.ResponseWriter, r *http.Request, v site.Request) {
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	now := s.Now().In(zone)
 	today := now.Format(time.DateOnly)
 	query := r.URL.Query()
@@ -70,13 +70,13 @@ func (s *Pages) today(w http.ResponseWriter, r *http.Request, v site.Request) {
 		EndsIn:   time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 1, 0, zone).Sub(now).Milliseconds(),
 		Watch:    before.IsZero(),
 		Previous: site.DayPath(v.Current.CompanyID, date.AddDate(0, 0, -1).Format(time.DateOnly)), FeedLimit: feedLength,
-		APIPath: site.APIPath(v.Current.Environment, "order"), Install: site.StorePath(site.InstallPath, v.Current.CompanyID),
+		APIPath: site.APIPath(v.Current.Environment, "order"), Install: v.Path(site.InstallPath),
 	}
 	if page.Failing, err = s.Failing(r, v); err != nil {
 		s.Unavailable(w, r, err)
 		return
 	}
-	page.File = site.StorePath(site.OrdersPath+site.CSVEnding, v.Current.CompanyID, "from", day, "to", day)
+	page.File = v.Path(site.OrdersPath+site.CSVEnding, "from", day, "to", day)
 	if !page.IsToday {
 		page.Title = v.Lang.Date(date)
 	}

@@ -78,7 +78,7 @@ func typedWithholding(f *site.Form, get func(name string) string, st commerce.St
 
 func (s *Pages) showWithhold(w http.ResponseWriter, r *http.Request, v site.Request, status int, st commerce.Statement, f *site.Form,
 	net string) {
-	v.Here = site.StorePath(withholdPath, v.Current.CompanyID, append([]string{"id", st.StatementID}, statementsKept(r.URL.Query())...)...)
+	v.Here = v.Path(withholdPath, append([]string{"id", st.StatementID}, statementsKept(r.URL.Query())...)...)
 	page := withholdPage{Head: v.Head(v.Lang.T("withhold.title"), "statements"), ID: st.StatementID,
 		Name: st.Influencer + ", " + v.Lang.T("linked.number", st.NumberText()), Total: v.Lang.Sum(st.TotalMinor, st.Currency),
 		Back: statementsBack(r, v), Action: v.Here, Form: f, Net: net, Value: r.PostForm.Get}

@@ -58,16 +58,16 @@ func (s *Pages) auditPage(w http.ResponseWriter, r *http.Request, v site.Request
 		return
 	}
 	page := auditPage{Head: v.Head(v.Lang.T("audit.title"), "audit")}
-	page.File = site.StorePath(site.AuditPath+site.CSVEnding, v.Current.CompanyID, "kind", kind)
+	page.File = v.Path(site.AuditPath+site.CSVEnding, "kind", kind)
 	if len(list) > auditPerPage {
 		list = list[:auditPerPage]
-		page.Older = site.StorePath(site.AuditPath, v.Current.CompanyID, "kind", kind, "before", list[len(list)-1].ID)
+		page.Older = v.Path(site.AuditPath, "kind", kind, "before", list[len(list)-1].ID)
 	}
 	page.Kinds = append(page.Kinds, site.Option{Label: v.Lang.T("audit.all"), Chosen: kind == ""})
 	for _, k := range auditKinds {
 		page.Kinds = append(page.Kinds, site.Option{Value: k, Label: v.Lang.T("audit.kind_" + strings.TrimSuffix(k, ".")), Chosen: k == kind})
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	for _, e := range list {
 		d := details{l: v.Lang, zone: zone, names: e.Names}
 		subject := d.subject(e)

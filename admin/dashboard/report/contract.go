@@ -45,7 +45,7 @@ func (s *Pages) overviewContract(r *http.Request, v site.Request, a asked, sales
 	page.Contract = contractOf(v.Lang, sales, partners, coupons, most)
 	for i := range page.Contract.Rows {
 		if row := &page.Contract.Rows[i]; row.Href != "" {
-			row.Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", row.Href)
+			row.Href = v.Path(site.InfluencerPath, "id", row.Href)
 		}
 	}
 	return nil

@@ -57,14 +57,14 @@ func (s *Pages) coupons(w http.ResponseWriter, r *http.Request, v site.Request) 
 	for _, row := range rows {
 		figure := func(name string) string { return figureOf(v.Lang, sold, row, name) }
 		page.List = append(page.List, couponRow{Code: row.Texts[1], Influencer: row.Texts[3], Campaign: row.Texts[5],
-			Href:   site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", row.Texts[2]),
+			Href:   v.Path(site.InfluencerPath, "id", row.Texts[2]),
 			Orders: figure("orders"), Sales: figure("sales"), Average: figure("average_order"), Commission: figure("commission"),
 			NewCustomers: figure("new_customers")})
 	}
 	for _, code := range unknown {
 		page.Unknown = append(page.Unknown, codeRow{Code: code.Code, Orders: v.Lang.Count(code.Orders),
 			Sales: v.Lang.Sum(code.SalesMinor, sold.Query.Currency),
-			Href:  site.StorePath(site.OrdersPath, v.Current.CompanyID, "q", code.Code, "from", a.Start, "to", a.End)})
+			Href:  v.Path(site.OrdersPath, "q", code.Code, "from", a.Start, "to", a.End)})
 	}
 	s.Render(w, r, http.StatusOK, "coupons.html", page)
 }

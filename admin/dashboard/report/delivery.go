@@ -65,7 +65,7 @@ func (s *Pages) delivery(w http.ResponseWriter, r *http.Request, v site.Request)
 		return
 	}
 	page := deliveryPage{Head: v.Head(v.Lang.T("delivery.title"), "delivery"), Span: a.formOf(v, site.DeliveryPath, true, false, nil),
-		Install: site.StorePath(site.InstallPath, v.Current.CompanyID)}
+		Install: v.Path(site.InstallPath)}
 	page.Span.CSV = a.address(reportPath, "report", string(reports.Delivery))
 	page.Span.CSVIs, page.SourcesCSV = v.Lang.T("delivery.csv"), a.address(reportPath, "report", string(reports.Sources))
 	page.fill(v, found)

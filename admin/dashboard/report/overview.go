@@ -101,7 +101,7 @@ func (s *Pages) overview(w http.ResponseWriter, r *http.Request, v site.Request)
 			s.Unavailable(w, r, err)
 			return
 		}
-		page.Begins, page.Install = !has, site.StorePath(site.InstallPath, v.Current.CompanyID)
+		page.Begins, page.Install = !has, v.Path(site.InstallPath)
 	}
 	err = s.overviewContract(r, v, a, sales, most, &page)
 	if err == nil {
@@ -193,7 +193,7 @@ func (s *Pages) overviewChannels(r *http.Request, v site.Request, a asked, most 
 	}
 	for i := range rows {
 		if rows[i].Href != "" {
-			rows[i].Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", rows[i].Href)
+			rows[i].Href = v.Path(site.InfluencerPath, "id", rows[i].Href)
 		}
 	}
 	page.Channels, page.AllChannels = rows, channelOf(v.Lang, channels, channels.Totals)

@@ -55,7 +55,7 @@ func (s *Pages) PartnerResults(r *http.Request, v site.Request, i commerce.Influ
 		return nil, err
 	}
 	page := &PartnerResults{Span: a.formOf(v, site.InfluencerPath, false, false, nil),
-		All: site.StorePath(site.StatementsPath, v.Current.CompanyID, "q", i.Name)}
+		All: v.Path(site.StatementsPath, "q", i.Name)}
 	page.Span.currencies(a, found)
 	page.Tiles = partnerTiles(v, found, i.InfluencerID)
 	high, err := s.db.CommissionsAbove(r.Context(), a.Query, i.InfluencerID)

@@ -106,7 +106,7 @@ func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 		return
 	}
 	page.Looked, page.AsOf = v.Lang.N("signs.looked", int64(found.Orders)),
-		v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(site.ZoneOf(v.Current.Timezone))))
+		v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(v.Zone())))
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Influencer != "" {
 		of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, a.Influencer)
@@ -133,7 +133,7 @@ func viewSign(v site.Request, s *fraud.Signal, names map[string]string) signRow 
 		Influencer: name, Code: s.Code, Since: l.Day(s.Since), Count: l.N("sales.n_orders", int64(s.Total)),
 	}
 	if s.Influencer != "" {
-		row.Href = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", s.Influencer)
+		row.Href = v.Path(site.InfluencerPath, "id", s.Influencer)
 	}
 	row.Seen, row.SeenPart = rateWords(l, s.Observed)
 	row.Usual, row.UsualPart = rateWords(l, s.Usual)

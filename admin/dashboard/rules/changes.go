@@ -119,5 +119,5 @@ func (s *Pages) archive(w http.ResponseWriter, r *http.Request, v site.Request, 
 		s.back(w, r, v, "campaign_archived")
 		return
 	}
-	site.Done(w, r, site.StorePath(site.InfluencersPath, v.Current.CompanyID), "influencer_archived")
+	site.Done(w, r, v.Path(site.InfluencersPath), "influencer_archived")
 }

@@ -73,7 +73,7 @@ func (s *Pages) readClicks(ctx context.Context, v site.Request, i commerce.Influ
 
 // clicksFile lists how often each link of an influencer was opened on each of the last days.
 func (s *Pages) clicksFile(ctx context.Context, r *http.Request, v site.Request, f *site.ListFile) error {
-	id, today := r.URL.Query().Get("id"), s.Now().In(site.ZoneOf(v.Current.Timezone))
+	id, today := r.URL.Query().Get("id"), s.Now().In(v.Zone())
 	if !uuidtext.Is(id) {
 		return commerce.ErrNotFound
 	}

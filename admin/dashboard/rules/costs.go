@@ -65,9 +65,9 @@ func (s *Pages) costForm(v site.Request, now commerce.AdditionalCost, typed map[
 }
 
 func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request, status int, page costsPage) {
-	v.Here = site.StorePath(site.CostsPath, v.Current.CompanyID)
+	v.Here = v.Path(site.CostsPath)
 	page.Head = v.Head(v.Lang.T("costs.title"), "costs")
-	page.File = site.StorePath(site.CostsPath+site.CSVEnding, v.Current.CompanyID)
+	page.File = v.Path(site.CostsPath + site.CSVEnding)
 	list, err := s.db.AdditionalCosts(r.Context(), v.Current.CompanyID, commerce.CostFilter{}, mostCosts)
 	if err != nil {
 		s.Unavailable(w, r, err)
@@ -94,7 +94,7 @@ func (s *Pages) showCosts(w http.ResponseWriter, r *http.Request, v site.Request
 			costRow{ID: c.ID, Name: c.Name, Category: c.Category, Value: v.Lang.Money(c.ValueMinor, commerce.BRL),
 				Frequency:   v.Lang.T("costs.frequency_" + c.Frequency),
 				FrequencyIs: c.Frequency, Period: period,
-				EditPath: site.StorePath(site.CostsPath, v.Current.CompanyID, "edit", c.ID)})
+				EditPath: v.Path(site.CostsPath, "edit", c.ID)})
 	}
 	if !found && r.Method == http.MethodGet {
 		s.ProblemOf(w, r, http.StatusNotFound, "no_cost")
@@ -175,7 +175,7 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 		if cost.EndDate != "" {
 			f.Say("end_date", v.Lang.Day(cost.EndDate))
 		}
-		if s.sayBack(w, r, v, f, site.StorePath(site.CostsPath, v.Current.CompanyID)) {
+		if s.sayBack(w, r, v, f, v.Path(site.CostsPath)) {
 			return
 		}
 	}
@@ -208,7 +208,7 @@ func (s *Pages) saveCost(w http.ResponseWriter, r *http.Request, v site.Request)
 	case f.Failed():
 		s.showCosts(w, r, v, http.StatusUnprocessableEntity, costsPage{Form: f, Edit: get("id"), EditOf: get("was")})
 	default:
-		site.Done(w, r, site.StorePath(site.CostsPath, v.Current.CompanyID), "cost_saved")
+		site.Done(w, r, v.Path(site.CostsPath), "cost_saved")
 	}
 }
 
@@ -236,5 +236,5 @@ func (s *Pages) removeCost(w http.ResponseWriter, r *http.Request, v site.Reques
 		s.NotFoundOr(w, r, err, "no_cost")
 		return
 	}
-	site.Done(w, r, site.StorePath(site.CostsPath, v.Current.CompanyID), "cost_removed")
+	site.Done(w, r, v.Path(site.CostsPath), "cost_removed")
 }

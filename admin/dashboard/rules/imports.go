@@ -87,9 +87,9 @@ func (s *Pages) askForFile(w http.ResponseWriter, r *http.Request, v site.Reques
 }
 
 func (s *Pages) showImport(w http.ResponseWriter, r *http.Request, v site.Request, status int, page importPage) {
-	v.Here = site.StorePath(importPath, v.Current.CompanyID)
-	page.Head, page.Back = v.Head(v.Lang.T("import.title"), "influencers"), site.StorePath(site.InfluencersPath, v.Current.CompanyID)
-	page.Max, page.Model = spreadsheet.MaxLines, site.StorePath(importPath+"/model"+site.CSVEnding, v.Current.CompanyID)
+	v.Here = v.Path(importPath)
+	page.Head, page.Back = v.Head(v.Lang.T("import.title"), "influencers"), v.Path(site.InfluencersPath)
+	page.Max, page.Model = spreadsheet.MaxLines, v.Path(importPath+"/model"+site.CSVEnding)
 	var known []string
 	for _, field := range spreadsheet.Fields {
 		known = append(known, v.Lang.T("import.field_"+field))
@@ -160,7 +160,7 @@ func (s *Pages) importFile(w http.ResponseWriter, r *http.Request, v site.Reques
 	case err != nil:
 		s.Unavailable(w, r, err)
 	case stored:
-		site.Done(w, r, site.StorePath(site.InfluencersPath, v.Current.CompanyID), "influencers_imported")
+		site.Done(w, r, v.Path(site.InfluencersPath), "influencers_imported")
 	default:
 		status := http.StatusOK
 		if save {

@@ -128,9 +128,9 @@ func (s *Pages) showInfluencer(w http.ResponseWriter, r *http.Request, v site.Re
 // showKnown shows an influencer, also one who is archived.
 func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request, i commerce.Influencer, status int,
 	page influencerPage) {
-	v.Here = site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
+	v.Here = v.Path(site.InfluencerPath, "id", i.InfluencerID)
 	page.Head, page.ID, page.Name, page.Category = v.Head(i.Name, "influencers"), i.InfluencerID, i.Name, i.Category
-	page.Orders = site.StorePath(site.OrdersPath, v.Current.CompanyID, "influencer", i.InfluencerID)
+	page.Orders = v.Path(site.OrdersPath, "influencer", i.InfluencerID)
 	if page.Erase == nil && page.Owner {
 		page.Erase = eraseForm(v, nil)
 	}
@@ -148,7 +148,7 @@ func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request
 	}
 	if !i.ArchivedAt.IsZero() {
 		page.Restores = page.Owner
-		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(site.ZoneOf(v.Current.Timezone)))), false
+		page.Archived, page.Owner = v.Lang.T("influencer.archived", v.Lang.Date(i.ArchivedAt.In(v.Zone()))), false
 	}
 	if v.MayChange() {
 		page.Tell = site.TellPayee(v.Lang, v.Current.Name, i.Name, i.Details, s.Now())
@@ -186,9 +186,9 @@ func (s *Pages) showKnown(w http.ResponseWriter, r *http.Request, v site.Request
 		s.Refuse(w, r, err)
 		return
 	}
-	page.File = site.StorePath(site.InfluencerPath+site.CSVEnding, v.Current.CompanyID, "id", i.InfluencerID)
+	page.File = v.Path(site.InfluencerPath+site.CSVEnding, "id", i.InfluencerID)
 	page.Clicks, page.Clicked = clicks.chart, v.Lang.N("influencer.n_clicks", clicks.total)
-	page.Signs = site.StorePath(site.SignsPath, v.Current.CompanyID, "influencer", i.InfluencerID)
+	page.Signs = v.Path(site.SignsPath, "influencer", i.InfluencerID)
 	names := map[string]string{}
 	for _, c := range i.Campaigns {
 		names[c.CampaignID] = campaignName(v, c)
@@ -208,7 +208,7 @@ func (s *Pages) viewCampaign(v site.Request, i commerce.Influencer, c commerce.C
 		if link.CampaignID == c.CampaignID {
 			line := linkLine{Destination: link.URL, Clicks: v.Lang.N("influencer.n_clicks", clicks[link.Code])}
 			if line.Short, line.Copy = s.shortLink(link.Code); line.Copy != "" {
-				line.Code = site.StorePath(site.InfluencerPath+"/qr.svg", v.Current.CompanyID, "id", i.InfluencerID, "code", link.Code)
+				line.Code = v.Path(site.InfluencerPath+"/qr.svg", "id", i.InfluencerID, "code", link.Code)
 			}
 			block.Links = append(block.Links, line)
 		}
@@ -307,12 +307,12 @@ func (s *Pages) timelineOf(v site.Request, coupons []commerce.Coupon, today stri
 
 // influencerHere is the address of an influencer's page.
 func (s *Pages) influencerHere(v site.Request, i commerce.Influencer) string {
-	return site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID)
+	return v.Path(site.InfluencerPath, "id", i.InfluencerID)
 }
 
 // back leads to the influencer's page after a form.
 func (s *Pages) back(w http.ResponseWriter, r *http.Request, v site.Request, what string) {
-	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", r.URL.Query().Get("id")), what)
+	site.Done(w, r, v.Path(site.InfluencerPath, "id", r.URL.Query().Get("id")), what)
 }
 
 // saveHere saves a form of an influencer's page, and answers: with page, which has the form,

@@ -70,7 +70,7 @@ func (s *Pages) influencers(w http.ResponseWriter, r *http.Request, v site.Reque
 func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	query := r.URL.Query()
 	if r.Method != http.MethodGet {
-		query, v.Here = nil, site.StorePath(site.InfluencersPath, v.Current.CompanyID)
+		query, v.Here = nil, v.Path(site.InfluencersPath)
 	}
 	number, text, sort := 1, strings.TrimSpace(query.Get("q")), query.Get("sort")
 	var err error
@@ -83,7 +83,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f,
-		Import: site.StorePath(importPath, v.Current.CompanyID)}
+		Import: v.Path(importPath)}
 	for _, name := range commerce.InfluencerSorts {
 		page.Sorts = append(page.Sorts,
 			site.Option{Value: name, Label: v.Lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
@@ -93,8 +93,8 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 	if page.Archived {
 		other = ""
 	}
-	page.Other = site.StorePath(site.InfluencersPath, v.Current.CompanyID, "state", other)
-	page.File = site.StorePath(site.InfluencersPath+site.CSVEnding, v.Current.CompanyID, "q", text, "sort", sort)
+	page.Other = v.Path(site.InfluencersPath, "state", other)
+	page.File = v.Path(site.InfluencersPath+site.CSVEnding, "q", text, "sort", sort)
 	search, err := s.influencerSearch(v, text, sort)
 	var list []commerce.InfluencerSummary
 	if err == nil {
@@ -107,7 +107,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	at := func(number int) string {
-		return site.StorePath(site.InfluencersPath, v.Current.CompanyID, "q", text, "sort", query.Get("sort"), "state", state,
+		return v.Path(site.InfluencersPath, "q", text, "sort", query.Get("sort"), "state", state,
 			"page", strconv.Itoa(number))
 	}
 	if len(list) > influencersPerPage {
@@ -130,7 +130,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 			}
 		}
 		page.List = append(page.List, influencerLine{
-			Has: has, Name: i.Name, Category: i.Category, Href: site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", i.InfluencerID),
+			Has: has, Name: i.Name, Category: i.Category, Href: v.Path(site.InfluencerPath, "id", i.InfluencerID),
 			Orders: v.Lang.Count(i.Orders), Total: v.Lang.Sum(i.TotalMinor, v.Current.Currency),
 			Earning: v.Lang.Sum(i.CommissionMinor, v.Current.Currency),
 		})
@@ -145,7 +145,7 @@ func (s *Pages) influencerSearch(v site.Request, text, sort string) (commerce.In
 	if !slices.Contains(commerce.InfluencerSorts, sort) || text != "" && !commerce.IsID(text) {
 		return commerce.InfluencerSearch{}, site.ErrBadAddress
 	}
-	now := s.Now().In(site.ZoneOf(v.Current.Timezone))
+	now := s.Now().In(v.Zone())
 	return commerce.InfluencerSearch{Text: text, Sort: sort, From: now.AddDate(0, 0, 1-salesDays).Format(time.DateOnly),
 		Today: now.Format(time.DateOnly), Currency: v.Current.Currency}, nil
 }
@@ -218,7 +218,7 @@ func (s *Pages) typedCost(r *http.Request, v site.Request, f *site.Form) commerc
 
 // firstOfNextMonth is from when a fixed amount is owed that says nothing else: YYYY-MM-DD, in the store's zone.
 func (s *Pages) firstOfNextMonth(v site.Request) string {
-	today := s.Now().In(site.ZoneOf(v.Current.Timezone))
+	today := s.Now().In(v.Zone())
 	return time.Date(today.Year(), today.Month()+1, 1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
@@ -235,7 +235,7 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 	if get("var_fee")+get("fixed_fee")+get("value") != "" {
 		asked.Costs = []commerce.CostTerms{s.typedCost(r, v, f)}
 	}
-	made, ok := s.tryRegister(w, r, v, f, site.StorePath(site.InfluencersPath, v.Current.CompanyID), asked)
+	made, ok := s.tryRegister(w, r, v, f, v.Path(site.InfluencersPath), asked)
 	if !ok {
 		return
 	}
@@ -247,7 +247,7 @@ func (s *Pages) register(w http.ResponseWriter, r *http.Request, v site.Request)
 	if i, err := s.db.Influencer(r.Context(), v.Current.CompanyID, made.InfluencerID); err == nil && len(i.Costs) == 0 {
 		done = "influencer_unpaid"
 	}
-	site.Done(w, r, site.StorePath(site.InfluencerPath, v.Current.CompanyID, "id", made.InfluencerID), done)
+	site.Done(w, r, v.Path(site.InfluencerPath, "id", made.InfluencerID), done)
 }
 
 // tryRegister checks and stores a registration, after its preview. What is refused fails

@@ -64,9 +64,9 @@ func (s *Pages) keysPage(w http.ResponseWriter, r *http.Request, v site.Request)
 
 // showKeys shows the page with the keys of both environments.
 func (s *Pages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request, status int, page keysPage) {
-	v.Here = site.StorePath(site.KeysPath, v.Current.CompanyID)
+	v.Here = v.Path(site.KeysPath)
 	page.Head = v.Head(v.Lang.T("keys.title"), "keys")
-	page.File, page.Versions = site.StorePath(site.KeysPath+site.CSVEnding, v.Current.CompanyID), map[string]string{}
+	page.File, page.Versions = v.Path(site.KeysPath+site.CSVEnding), map[string]string{}
 	for _, environment := range []string{commerce.Live, commerce.Sandbox} {
 		company := v.CompanyOf(environment)
 		if company == "" {
@@ -113,7 +113,7 @@ func (s *Pages) showKeys(w http.ResponseWriter, r *http.Request, v site.Request,
 }
 
 func (s *Pages) viewKey(v site.Request, k account.APIKey) keyRow {
-	l, zone, now := v.Lang, site.ZoneOf(v.Current.Timezone), s.Now()
+	l, zone, now := v.Lang, v.Zone(), s.Now()
 	row := keyRow{
 		ID: k.KeyID, Name: k.Name, Type: l.T("keys.type_" + k.Type), Hint: k.Hint, Created: l.Time(k.CreatedAt.In(zone)),
 		Used: l.T("keys.never"), State: "active", Environment: l.T("nav." + k.Environment), CompanyQ: k.CompanyID, Works: k.ActiveAt(now),
@@ -228,7 +228,7 @@ func (s *Pages) revokeKey(w http.ResponseWriter, r *http.Request, v site.Request
 		s.NotFoundOr(w, r, err, "no_key")
 		return
 	}
-	site.Done(w, r, site.StorePath(site.KeysPath, v.Current.CompanyID), "key_revoked")
+	site.Done(w, r, v.Path(site.KeysPath), "key_revoked")
 }
 
 // idOf returns a form's id; empty where it can be none.

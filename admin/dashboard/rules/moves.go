@@ -181,7 +181,7 @@ func (p *movesPage) fill(v site.Request, a *preview.Answer) {
 	}
 	for _, m := range a.Moves[:min(len(a.Moves), mostMoves)] {
 		line := moveLine{Name: m.OrderID, Href: site.OrderPath(v.Current.CompanyID, m.OrderID),
-			When:       l.Date(m.CreatedAt.In(site.ZoneOf(v.Current.Timezone))),
+			When:       l.Date(m.CreatedAt.In(v.Zone())),
 			Difference: signed(l, m.Amount), Less: m.Amount.Minor.IsNegative()}
 		line.From, line.FromIs = site.ShareWords(l, m.From)
 		line.To, line.ToIs = site.ShareWords(l, m.To)

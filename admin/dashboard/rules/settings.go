@@ -80,11 +80,11 @@ func (s *Pages) renameStore(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.Unavailable(w, r, err)
 		return
 	}
-	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "store_renamed")
+	site.Done(w, r, v.Path(site.SettingsPath), "store_renamed")
 }
 
 func (s *Pages) showSettings(w http.ResponseWriter, r *http.Request, v site.Request, status int, page settingsPage) {
-	v.Here = site.StorePath(site.SettingsPath, v.Current.CompanyID)
+	v.Here = v.Path(site.SettingsPath)
 	page.Head, page.Live = v.Head(v.Lang.T("settings.title"), "settings"), v.LiveCompany()
 	if page.Name == nil && v.MayChange() && !v.IsArchived(page.Live) {
 		page.Name = storeNameForm(v, nil)
@@ -206,7 +206,7 @@ func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Requ
 	typed := s.typedSettings(v, f, r.PostForm.Get)
 	if !f.Failed() {
 		var answered bool
-		answered, err = s.save(w, r, v, f, site.StorePath(site.SettingsPath, v.Current.CompanyID), func(ctx context.Context) error {
+		answered, err = s.save(w, r, v, f, v.Path(site.SettingsPath), func(ctx context.Context) error {
 			_, _, err := s.db.ChangeSettings(ctx, commerce.SettingsChange{CompanyID: v.Current.CompanyID, Actor: v.Actor(), Change: typed})
 			return err
 		})
@@ -230,7 +230,7 @@ func (s *Pages) saveSettings(w http.ResponseWriter, r *http.Request, v site.Requ
 		s.showSettings(w, r, v, f.Status(), settingsPage{Form: f})
 		return
 	}
-	site.Done(w, r, site.StorePath(site.SettingsPath, v.Current.CompanyID), "settings_saved")
+	site.Done(w, r, v.Path(site.SettingsPath), "settings_saved")
 }
 
 // staleSettings reports whether somebody changed the settings meanwhile: the form shows both.

@@ -29,7 +29,7 @@ func (s *Pages) warnOfFee(ctx context.Context, v site.Request, f *site.Form, cos
 		if c.FixedFeeMinor <= 0 {
 			continue
 		}
-		now := s.Now().In(site.ZoneOf(v.Current.Timezone))
+		now := s.Now().In(v.Zone())
 		below, orders, err := s.db.OrdersBelow(ctx, reports.Query{CompanyID: v.Current.CompanyID, Currency: commerce.BRL,
 			Start: now.AddDate(0, 0, 1-comparedDays).Format(time.DateOnly), End: now.Format(time.DateOnly)}, c.FixedFeeMinor)
 		if err != nil {

@@ -47,7 +47,7 @@ func (s *Pages) does(what string, do func(db Database, ctx context.Context, auth
 		}
 		path := shopPath(v.Current.CompanyID, c.ID)
 		if c.State == commerce.ConnectionDraft || c.State == commerce.ConnectionInstalling { // nothing of it is left to be shown
-			path = site.StorePath(site.ShopsPath, v.Current.CompanyID)
+			path = v.Path(site.ShopsPath)
 		}
 		site.Done(w, r, path, what)
 	}
@@ -113,7 +113,7 @@ func (s *Pages) firstDay(ctx context.Context, v site.Request, c commerce.Connect
 	if err != nil {
 		return "", err
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	return commerce.CommissionsFrom(list, c, s.Now().In(zone)).In(zone).Format(time.DateOnly), nil
 }
 
@@ -172,7 +172,7 @@ func (s *Pages) readFrom(v site.Request, f *site.Form) time.Time {
 		f.Fail("commissions_from", v.Lang.T("form.day"))
 		return time.Time{}
 	}
-	from, err := commerce.ParseDay(day, site.ZoneOf(v.Current.Timezone))
+	from, err := commerce.ParseDay(day, v.Zone())
 	if err != nil || day > s.DayOf(v) {
 		f.Fail("commissions_from", v.Lang.T("shops.bad_from"))
 	}
@@ -198,7 +198,7 @@ func changeForm(v site.Request, c commerce.Connection, typed map[string][]string
 	}
 	f.Add(site.Field{Name: "poll_every", Type: "select", Value: every, Options: options})
 	f.Add(site.Field{Name: "commissions_from", Type: "date", Required: true,
-		Value: c.CommissionsFrom.In(site.ZoneOf(v.Current.Timezone)).Format(time.DateOnly)})
+		Value: c.CommissionsFrom.In(v.Zone()).Format(time.DateOnly)})
 	return f
 }
 

@@ -65,13 +65,13 @@ func (s *Pages) showConnect(w http.ResponseWriter, r *http.Request, v site.Reque
 		s.Unavailable(w, r, err)
 		return
 	}
-	v.Here = site.StorePath(site.ConnectPath, v.Current.CompanyID, "platform", platform)
+	v.Here = v.Path(site.ConnectPath, "platform", platform)
 	page := connectPage{Head: v.Head(v.Lang.T("shops.connect"), "shops"), Form: f, Runs: s.runs(offer)}
-	page.All = site.StorePath(site.ConnectPath, v.Current.CompanyID)
+	page.All = v.Path(site.ConnectPath)
 	if platform == "" {
 		for _, p := range offer.Platforms {
 			page.Platforms = append(page.Platforms, site.Link{Name: p.Title,
-				Path: site.StorePath(site.ConnectPath, v.Current.CompanyID, "platform", p.Name)})
+				Path: v.Path(site.ConnectPath, "platform", p.Name)})
 		}
 		s.Render(w, r, status, "shopconnect.html", page)
 		return
@@ -291,7 +291,7 @@ func (s *Pages) goOn(w http.ResponseWriter, r *http.Request, v site.Request) {
 		return
 	}
 	page := installPage{Head: v.Head(v.Lang.T("shops.connect_of", p.Title), "shops"), PlatformIs: p.Title, Address: address,
-		All: site.StorePath(site.ConnectPath, v.Current.CompanyID)}
+		All: v.Path(site.ConnectPath)}
 	w.Header().Set("Refresh", "0;url="+address)
 	s.Render(w, r, http.StatusOK, "shopinstall.html", page)
 }

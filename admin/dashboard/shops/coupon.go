@@ -129,7 +129,7 @@ func (s *Pages) readCoupon(v site.Request, c commerce.Connection, f *site.Form, 
 		}
 	}
 	if day := f.Day("ends_on"); day != "" {
-		at, err := commerce.ParseDay(day, site.ZoneOf(v.Current.Timezone))
+		at, err := commerce.ParseDay(day, v.Zone())
 		if err != nil || day < s.DayOf(v) {
 			f.Fail("ends_on", v.Lang.T("shops.bad_end"))
 		} else {

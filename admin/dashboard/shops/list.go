@@ -42,7 +42,7 @@ func (s *Pages) list(w http.ResponseWriter, r *http.Request, v site.Request) {
 	}
 	page := listPage{Head: v.Head(v.Lang.T("shops.title"), "shops"), Runs: s.runs(offer)}
 	if v.MayChange() {
-		page.Connect = site.StorePath(site.ConnectPath, v.Current.CompanyID)
+		page.Connect = v.Path(site.ConnectPath)
 	}
 	for _, c := range list {
 		if c.State != commerce.ConnectionEnded || c.Shop != "" { // of a shop that was never tested nothing is told once it has ended
@@ -53,7 +53,7 @@ func (s *Pages) list(w http.ResponseWriter, r *http.Request, v site.Request) {
 }
 
 func (s *Pages) viewRow(v site.Request, offer commerce.ConnectOffer, c commerce.Connection) shopRow {
-	l, zone := v.Lang, site.ZoneOf(v.Current.Timezone)
+	l, zone := v.Lang, v.Zone()
 	row := shopRow{Name: nameOf(l, c), Platform: titleOf(offer, c.Platform), Href: shopPath(c.CompanyID, c.ID),
 		Since: l.T("shops.since", l.Time(c.Since.In(zone))), LastOrder: "–", Aside: "–"}
 	row.State, row.StateIs = stateWords(l, c.State)

@@ -128,7 +128,7 @@ func (s *Pages) showShop(w http.ResponseWriter, r *http.Request, v site.Request,
 		s.Refuse(w, r, err)
 		return
 	}
-	l, zone := v.Lang, site.ZoneOf(v.Current.Timezone)
+	l, zone := v.Lang, v.Zone()
 	page.ID, page.Name, page.PlatformIs, page.URL = c.ID, nameOf(l, c), titleOf(offer, c.Platform), shopURL(c.ShopURL)
 	page.State, page.StateIs = stateWords(l, c.State)
 	page.About, page.Since = site.TextOf(l, "shops.about_"+string(c.State), ""), l.T("shops.since", l.Time(c.Since.In(zone)))
@@ -143,9 +143,9 @@ func (s *Pages) showShop(w http.ResponseWriter, r *http.Request, v site.Request,
 	if page.Over {
 		page.Mend = "" // nothing mends it: the shop is connected anew
 	}
-	page.TaskID, page.List = task, site.StorePath(site.ShopsPath, v.Current.CompanyID)
+	page.TaskID, page.List = task, v.Path(site.ShopsPath)
 	page.Installing = c.State == commerce.ConnectionInstalling
-	page.Keys = site.StorePath(site.ConnectPath, v.Current.CompanyID, "platform", c.Platform, "again", map[bool]string{false: c.ID}[page.Over])
+	page.Keys = v.Path(site.ConnectPath, "platform", c.Platform, "again", map[bool]string{false: c.ID}[page.Over])
 	if page.Draft && page.Task != nil && page.Task.Preview != nil && page.Task.Preview.Name != "" {
 		page.Name = page.Task.Preview.Name
 	}
@@ -198,7 +198,7 @@ func (s *Pages) fill(r *http.Request, v site.Request, c commerce.Connection, aft
 	if err != nil {
 		return err
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	if v.MayChange() {
 		requests, err := s.db.ShopRequests(r.Context(), c.CompanyID, c.ID)
 		if err != nil {

@@ -140,7 +140,7 @@ func (s *Pages) addTask(w http.ResponseWriter, r *http.Request, v site.Request, 
 
 // couponSaid is a coupon in words, line by line.
 func couponSaid(v site.Request, currency string, c commerce.ShopCoupon) (list []site.Said) {
-	l, zone := v.Lang, site.ZoneOf(v.Current.Timezone)
+	l, zone := v.Lang, v.Zone()
 	say := func(key, text string) { list = append(list, site.Said{Label: l.T("shops." + key), Text: text}) }
 	say("code", c.Code)
 	say("discount", discountWords(l, currency, c))

@@ -122,7 +122,7 @@ func MomentText(at time.Time) string {
 
 // SendFile answers with a CSV file of that name, as LocalFile writes it.
 func (s *Site) SendFile(w http.ResponseWriter, r *http.Request, v Request, name string, file []byte) {
-	file, err := LocalFile(v.Lang, ZoneOf(v.Current.Timezone), file)
+	file, err := LocalFile(v.Lang, v.Zone(), file)
 	if err != nil {
 		s.Unavailable(w, r, err)
 		return

@@ -124,7 +124,7 @@ func (h Head) current() string {
 func (v Request) links(pages []navPage, current string) (list []Link) {
 	for _, p := range pages {
 		if !p.owner || v.Current.Role == account.RoleOwner {
-			list = append(list, Link{v.Lang.T("nav." + p.id), StorePath(p.path, v.Current.CompanyID), p.id == current})
+			list = append(list, Link{v.Lang.T("nav." + p.id), v.Path(p.path), p.id == current})
 		}
 	}
 	return list

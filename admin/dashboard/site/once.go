@@ -37,7 +37,7 @@ func (s *Site) Made(w http.ResponseWriter, r *http.Request, v Request, path stri
 		return
 	}
 	s.SetCookie(w, r, madeCookie, path, base64.RawURLEncoding.EncodeToString(text), madeLife)
-	http.Redirect(w, r, StorePath(path, v.Current.CompanyID, kept...), http.StatusSeeOther)
+	http.Redirect(w, r, v.Path(path, kept...), http.StatusSeeOther)
 }
 
 // TakeMade returns what the form before made, n texts, and forgets it; nil: it made nothing that this page shows.

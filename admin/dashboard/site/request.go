@@ -35,6 +35,14 @@ type Request struct {
 	Stale    string // why the form before was refused, where something was changed meanwhile; may be empty
 }
 
+// Zone is the company's time zone.
+func (v Request) Zone() *time.Location { return ZoneOf(v.Current.Timezone) }
+
+// Path is StorePath of the company.
+func (v Request) Path(path string, more ...string) string {
+	return StorePath(path, v.Current.CompanyID, more...)
+}
+
 // Archived reports whether the company is: it is shown, what is owed is closed and paid, and nothing else of it is changed.
 func (v Request) Archived() bool { return !v.Current.ArchivedAt.IsZero() }
 
@@ -89,7 +97,7 @@ func (v Request) OpenEnvironments() (list []string) {
 
 // DayOf is the day that it is now in the store's time zone.
 func (s *Site) DayOf(v Request) string {
-	return s.Now().In(ZoneOf(v.Current.Timezone)).Format(time.DateOnly)
+	return s.Now().In(v.Zone()).Format(time.DateOnly)
 }
 
 // ZoneOf returns a store's time zone, or UTC where this machine does not know it.

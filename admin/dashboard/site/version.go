@@ -75,7 +75,7 @@ func (s *Site) StaleWords(r *http.Request, err error) (words string, ok bool) {
 	if err != nil {
 		return v.Lang.T("stale.text"), true
 	}
-	when := v.Lang.Time(last.At.In(ZoneOf(v.Current.Timezone)))
+	when := v.Lang.Time(last.At.In(v.Zone()))
 	if last.Actor == v.Actor() {
 		return v.Lang.T("stale.by_you", when), true
 	}
