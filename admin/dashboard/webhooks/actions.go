@@ -134,7 +134,7 @@ func (s kindPages) remove(w http.ResponseWriter, r *http.Request, v site.Request
 		s.refuse(w, r, v, e, err)
 		return
 	}
-	site.Done(w, r, site.StorePath(s.kind.list, v.Current.CompanyID), s.done("removed"))
+	site.Done(w, r, v.Path(s.kind.list), s.done("removed"))
 }
 
 // resend sends one message again.
@@ -168,7 +168,7 @@ func replayForm(v site.Request, typed map[string][]string, e commerce.Endpoint) 
 		begin = silentSince(e)
 	}
 	f.Add(site.Field{Name: "from", Type: "datetime-local", Required: true,
-		Value: begin.In(site.ZoneOf(v.Current.Timezone)).Format(momentLayout)})
+		Value: begin.In(v.Zone()).Format(momentLayout)})
 	f.Add(site.Field{Name: "to", Type: "datetime-local"})
 	if len(typed[restField]) > 0 {
 		f.Add(site.Field{Name: restField, Label: restField, Type: "hidden"})
@@ -191,7 +191,7 @@ const restField = "rest"
 func readRest(v site.Request, r *http.Request) (from time.Time, ok bool) {
 	from, err := time.Parse(time.RFC3339Nano, r.PostForm.Get(restField))
 	return from, err == nil && commerce.Recordable(from) &&
-		from.In(site.ZoneOf(v.Current.Timezone)).Format(momentLayout) == r.PostForm.Get("from")
+		from.In(v.Zone()).Format(momentLayout) == r.PostForm.Get("from")
 }
 
 // readMoment reads a moment of the form; the zero one where none was typed.
@@ -200,7 +200,7 @@ func readMoment(v site.Request, r *http.Request, f *site.Form, name string) time
 	if text == "" {
 		return time.Time{}
 	}
-	zone := site.ZoneOf(v.Current.Timezone)
+	zone := v.Zone()
 	at, err := time.ParseInLocation(momentLayout, text, zone)
 	if err != nil {
 		at, err = time.ParseInLocation(momentLayout+":05", text, zone)
@@ -242,7 +242,7 @@ func (s kindPages) replay(w http.ResponseWriter, r *http.Request, v site.Request
 		s.refuse(w, r, v, e, err)
 		return
 	case done.More: // the form goes on where this ended
-		again := replayForm(v, map[string][]string{"from": {done.Until.In(site.ZoneOf(v.Current.Timezone)).Format(momentLayout)},
+		again := replayForm(v, map[string][]string{"from": {done.Until.In(v.Zone()).Format(momentLayout)},
 			"to": {r.PostForm.Get("to")}, restField: {done.Until.Format(time.RFC3339Nano)}}, e)
 		v.Done = v.Lang.N("webhooks.more", int64(done.Messages))
 		s.showEndpoint(w, r, v, http.StatusOK, e, endpointPage{Replay: again, Rest: true})

@@ -72,7 +72,7 @@ func (s kindPages) endpoint(w http.ResponseWriter, r *http.Request, v site.Reque
 // showEndpoint shows the page of an endpoint; page has the forms that are shown again.
 func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.Request, status int, e commerce.Endpoint,
 	page endpointPage) {
-	l, zone, query := v.Lang, site.ZoneOf(v.Current.Timezone), r.URL.Query()
+	l, zone, query := v.Lang, v.Zone(), r.URL.Query()
 	state, before := query.Get("state"), query.Get("before")
 	v.Here = s.path(v.Current.CompanyID, e.ID, "state", state, "before", before)
 	number, err := int64(0), error(nil)
@@ -106,7 +106,7 @@ func (s kindPages) showEndpoint(w http.ResponseWriter, r *http.Request, v site.R
 			page.Again = v.Here
 		}
 	}
-	page.ID, page.Name, page.URL, page.List = e.ID, e.Name, s.address(l, e), site.StorePath(s.kind.list, v.Current.CompanyID)
+	page.ID, page.Name, page.URL, page.List = e.ID, e.Name, s.address(l, e), v.Path(s.kind.list)
 	page.Runs, page.Active = offer.Runs(s.Now()), e.Active
 	if s.prefix == commerce.NetworkPrefix {
 		page.Network = e.Kind

@@ -32,7 +32,7 @@ func (s kindPages) listPage(w http.ResponseWriter, r *http.Request, v site.Reque
 }
 
 func (s kindPages) showList(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
-	v.Here = site.StorePath(s.kind.list, v.Current.CompanyID)
+	v.Here = v.Path(s.kind.list)
 	offer, err := s.db.ConnectOffer(r.Context())
 	var list []commerce.Endpoint
 	if err == nil {
@@ -50,7 +50,7 @@ func (s kindPages) showList(w http.ResponseWriter, r *http.Request, v site.Reque
 }
 
 func (k kind) viewRow(v site.Request, e commerce.Endpoint) row {
-	l, zone := v.Lang, site.ZoneOf(v.Current.Timezone)
+	l, zone := v.Lang, v.Zone()
 	line := row{Name: e.Name, URL: k.address(l, e), Href: k.path(e.CompanyID, e.ID), Waiting: counted(l, e.Waiting),
 		Parked: counted(l, e.Parked), Got: k.delivered(l, zone, e)}
 	line.State, line.StateIs, line.Said = k.stateWords(l, zone, e)
