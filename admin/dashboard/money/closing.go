@@ -74,8 +74,7 @@ func (s *Pages) previewClosing(w http.ResponseWriter, r *http.Request, v site.Re
 	if s.closingFailed(w, r, v, f, len(list), err) {
 		return
 	}
-	page := closingPage{EndDate: asked.EndDate, Day: v.Lang.Day(asked.EndDate), Count: int64(len(list)),
-		Back: v.Path(site.PayoutsPath)}
+	page := closingPage{EndDate: asked.EndDate, Day: v.Lang.Day(asked.EndDate), Count: int64(len(list)), Back: v.Path(site.PayoutsPath)}
 	slices.SortStableFunc(list, func(a, b commerce.Statement) int {
 		return strings.Compare(fold.Name(a.Influencer), fold.Name(b.Influencer))
 	})

@@ -165,8 +165,7 @@ func (s *Pages) closingForm(v site.Request, typed map[string][]string) *site.For
 
 func (s *Pages) showPayouts(w http.ResponseWriter, r *http.Request, v site.Request, status int, f *site.Form) {
 	v.Here = v.Path(site.PayoutsPath)
-	page := payoutsPage{Head: v.Head(v.Lang.T("payouts.title"), "payouts"), Form: f, Today: s.DayOf(v),
-		Reviews: v.Path(site.ReviewsPath)}
+	page := payoutsPage{Head: v.Head(v.Lang.T("payouts.title"), "payouts"), Form: f, Today: s.DayOf(v), Reviews: v.Path(site.ReviewsPath)}
 	list, err := s.db.Balances(r.Context(), v.Current.CompanyID, page.Today, commerce.BalanceCursor{}, balancesShown+1)
 	if err != nil {
 		s.Unavailable(w, r, err)

@@ -54,8 +54,7 @@ func (s *Pages) PartnerResults(r *http.Request, v site.Request, i commerce.Influ
 	if err != nil {
 		return nil, err
 	}
-	page := &PartnerResults{Span: a.formOf(v, site.InfluencerPath, false, false, nil),
-		All: v.Path(site.StatementsPath, "q", i.Name)}
+	page := &PartnerResults{Span: a.formOf(v, site.InfluencerPath, false, false, nil), All: v.Path(site.StatementsPath, "q", i.Name)}
 	page.Span.currencies(a, found)
 	page.Tiles = partnerTiles(v, found, i.InfluencerID)
 	high, err := s.db.CommissionsAbove(r.Context(), a.Query, i.InfluencerID)

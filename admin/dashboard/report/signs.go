@@ -105,8 +105,7 @@ func (s *Pages) signs(w http.ResponseWriter, r *http.Request, v site.Request) {
 		s.Refuse(w, r, err)
 		return
 	}
-	page.Looked, page.AsOf = v.Lang.N("signs.looked", int64(found.Orders)),
-		v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(v.Zone())))
+	page.Looked, page.AsOf = v.Lang.N("signs.looked", int64(found.Orders)), v.Lang.T("signs.as_of", v.Lang.Time(found.AsOf.In(v.Zone())))
 	page.Span.CSV = a.address(signsCSVPath)
 	if a.Influencer != "" {
 		of, err := s.db.Influencer(r.Context(), v.Current.CompanyID, a.Influencer)

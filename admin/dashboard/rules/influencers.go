@@ -82,8 +82,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		s.ProblemOf(w, r, http.StatusBadRequest, "bad_address")
 		return
 	}
-	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f,
-		Import: v.Path(importPath)}
+	page := influencersPage{Head: v.Head(v.Lang.T("influencers.title"), "influencers"), Text: text, Form: f, Import: v.Path(importPath)}
 	for _, name := range commerce.InfluencerSorts {
 		page.Sorts = append(page.Sorts,
 			site.Option{Value: name, Label: v.Lang.T("influencers.sort_" + name), Chosen: name == cmp.Or(sort, commerce.SortByName)})
@@ -107,8 +106,7 @@ func (s *Pages) showInfluencers(w http.ResponseWriter, r *http.Request, v site.R
 		return
 	}
 	at := func(number int) string {
-		return v.Path(site.InfluencersPath, "q", text, "sort", query.Get("sort"), "state", state,
-			"page", strconv.Itoa(number))
+		return v.Path(site.InfluencersPath, "q", text, "sort", query.Get("sort"), "state", state, "page", strconv.Itoa(number))
 	}
 	if len(list) > influencersPerPage {
 		list = list[:influencersPerPage]

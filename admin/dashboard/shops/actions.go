@@ -197,8 +197,7 @@ func changeForm(v site.Request, c commerce.Connection, typed map[string][]string
 		options[i] = site.Option{Value: choice, Label: everyWords(v.Lang, time.Duration(seconds)*time.Second)}
 	}
 	f.Add(site.Field{Name: "poll_every", Type: "select", Value: every, Options: options})
-	f.Add(site.Field{Name: "commissions_from", Type: "date", Required: true,
-		Value: c.CommissionsFrom.In(v.Zone()).Format(time.DateOnly)})
+	f.Add(site.Field{Name: "commissions_from", Type: "date", Required: true, Value: c.CommissionsFrom.In(v.Zone()).Format(time.DateOnly)})
 	return f
 }
 

@@ -70,8 +70,7 @@ func (s *Pages) showConnect(w http.ResponseWriter, r *http.Request, v site.Reque
 	page.All = v.Path(site.ConnectPath)
 	if platform == "" {
 		for _, p := range offer.Platforms {
-			page.Platforms = append(page.Platforms, site.Link{Name: p.Title,
-				Path: v.Path(site.ConnectPath, "platform", p.Name)})
+			page.Platforms = append(page.Platforms, site.Link{Name: p.Title, Path: v.Path(site.ConnectPath, "platform", p.Name)})
 		}
 		s.Render(w, r, status, "shopconnect.html", page)
 		return
