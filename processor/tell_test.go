@@ -120,7 +120,8 @@ func TestNetworksLookAtWhatIsSold(t *testing.T) {
 	told("proven after all", both("nobodys")...)
 	send("anybodys", "", 5000, 0, today)
 	told("another of nobody's", `all order:anybodys conversion.other {"orderId":"anybodys"}`)
-	less := []string{`all order:anybodys conversion.less {"orderId":"anybodys"}`, `proven order:anybodys conversion.less {"orderId":"anybodys"}`}
+	less := []string{`all order:anybodys conversion.less {"orderId":"anybodys"}`,
+		`proven order:anybodys conversion.less {"orderId":"anybodys"}`}
 	send("anybodys", "", 4000, 0, today)
 	told("sold for less: an account may have been told of it when it was told of all", less...)
 	send("anybodys", "", 4000, 2, today)

@@ -7,7 +7,8 @@ import (
 	"github.com/tributary-io/tributary/test/prove/visits"
 )
 
-// visitsOfAKind are few, of which one may be sent again: `make prove`, section visits, makes 200, and wants at most 1.05 copies of an event.
+// visitsOfAKind are few, of which one may be sent again: `make prove`, section visits, makes 200, and wants at most 1.05 copies of an
+// event.
 const visitsOfAKind, copiesOfAKind = 6, 1.0
 
 func TestVisitsThatAreLeftAtOnce(t *testing.T) {
