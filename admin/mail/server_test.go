@@ -94,6 +94,7 @@ func newInbox(t *testing.T, scheme string, users bool) *inbox {
 	}()
 	t.Cleanup(func() {
 		_ = i.server.Close()
+		_ = l.Close() // where the server was closed before it knew of it
 		<-done
 	})
 	return i
