@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tributary-io/tributary/internal/background"
 	"github.com/tributary-io/tributary/internal/publichost"
 	"github.com/tributary-io/tributary/internal/wire"
 )
@@ -93,16 +94,7 @@ func (r *refusedOrigins) take() map[string]*refusedOf {
 
 // tellRefused tells of refused origins now and then, until ctx ends.
 func (s *Server) tellRefused(ctx context.Context) {
-	every := time.NewTicker(s.config.TellRefusedEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-every.C:
-			s.tellRefusedNow() //nolint:contextcheck // a notice has a deadline of its own
-		}
-	}
+	background.Every(ctx, s.config.TellRefusedEvery, nil, s.tellRefusedNow)
 }
 
 // tellRefusedNow makes known which origins were refused, as well as can be: no request waits for it.

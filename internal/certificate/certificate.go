@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tributary-io/tributary/internal/background"
 )
 
 // Strict is the value of Strict-Transport-Security (RFC 6797) where a service ends
@@ -99,16 +101,7 @@ func (p *Pair) Config() *tls.Config {
 // one before in place: that is logged, and counted.
 func (p *Pair) Watch(ctx context.Context, log *slog.Logger, m *Metrics) {
 	m.ends(p.current.Load())
-	ticker := time.NewTicker(pollEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			p.poll(log, m)
-		}
-	}
+	background.Every(ctx, pollEvery, nil, func() { p.poll(log, m) })
 }
 
 // poll looks at the files once. What is wrong with them is said once.
